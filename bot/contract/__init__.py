@@ -1,0 +1,1 @@
+"""The words everybody uses: Request, Answer, Tool, and how they go over a wire."""

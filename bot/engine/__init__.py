@@ -1,0 +1,1 @@
+"""Carries runs forward: units of work around the pure machine, and their effects."""

@@ -1,0 +1,212 @@
+"""A request comes into being: its row with the digests, and the cards that show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.contract.expiry import parse_rfc3339
+from bot.contract.types import Request
+from bot.core.digest import call_digest, question_digest, rule_digest
+from bot.core.events import Ask
+from bot.core.policy import Facts, Rule, by_approvers
+from bot.engine.parts import Parts, new_ref
+from bot.ports import CallRow, CardView, MessageRow, RequestRow, RunRow, Tx
+
+#: Nothing waits longer than this for a person (T25).
+LONGEST_WAIT = 30 * 24 * 3600 * 1000  # milliseconds
+#: More approvers than this are not asked one by one.
+MOST_DIRECT = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What a suspended tool asked, and when it runs out (Unix milliseconds)."""
+
+    request: Request
+    expires_at: int
+
+
+def expiry_of(request: Request, rule: Rule, now: int) -> int | None:
+    """When a tool's own request runs out; None when it is past or unreadable (T25)."""
+    if request.expiresAt is None:
+        return now + rule.expires * 1000
+    try:
+        at = int(parse_rfc3339(request.expiresAt).timestamp() * 1000)
+    except ValueError:
+        return None
+    if at < now:
+        return None
+    return min(at, now + LONGEST_WAIT)
+
+
+def gate_prompt(tool: str) -> str:
+    """What a gate asks, in our words."""
+    return f"Run {tool}?"
+
+
+def gate_question(call: CallRow, now: int) -> Question:
+    """The request that a rule's gate raises in front of a call."""
+    request = Request(id=new_ref(), kind=call.rule.kind, prompt=gate_prompt(call.tool))
+    return Question(request=request, expires_at=now + call.rule.expires * 1000)
+
+
+def digest_of_question(call: CallRow, request: Request) -> str:
+    """Tells whether this very question was asked before."""
+    return question_digest(
+        tool=call.tool,
+        definition=call.definition,
+        arguments=call.arguments,
+        acting=call.acting,
+        kind=request.kind,
+        prompt=request.prompt,
+        url=request.url,
+        data=request.data,
+    )
+
+
+def request_row(
+    parts: Parts, run: RunRow, call: CallRow, effect: Ask, question: Question, now: int
+) -> RequestRow:
+    """The row of a request, with the digest that people agree to."""
+    asked = question.request
+    expiry = asked.expiresAt or str(call.rule.expires)
+    digest = call_digest(
+        enterprise=parts.tenant.enterprise,
+        team=parts.tenant.team,
+        run=run.id,
+        turn=call.turn,
+        ordinal=call.ordinal,
+        tool=call.tool,
+        definition=call.definition,
+        arguments=call.arguments,
+        acting=call.acting,
+        kind=asked.kind,
+        prompt=asked.prompt,
+        data=asked.data,
+        url=asked.url,
+        expiry=expiry,
+        rule=rule_digest(call.rule.to_json()),
+    )
+    return RequestRow(
+        ref=new_ref(),
+        tenant=parts.tenant,
+        run=run.id,
+        turn=call.turn,
+        ordinal=call.ordinal,
+        number=effect.number,
+        gate=effect.gate,
+        kind=asked.kind,
+        prompt=asked.prompt,
+        url=asked.url,
+        data=asked.data,
+        tool_id=asked.id,
+        rule=call.rule,
+        call_digest=digest,
+        question_digest=digest_of_question(call, asked),
+        expiry=expiry,
+        created_at=now,
+        expires_at=question.expires_at,
+    )
+
+
+def ask(
+    parts: Parts,
+    tx: Tx,
+    run: RunRow,
+    call: CallRow,
+    effect: Ask,
+    question: Question | None,
+    places: tuple[str, ...],
+    now: int,
+) -> RequestRow:
+    """Store a request and queue the cards that show it."""
+    if effect.gate or question is None:
+        question = gate_question(call, now)
+    row = request_row(parts, run, call, effect, question, now)
+    parts.store.add_request(tx, row)
+    destinations = _destinations(row, run, places)
+    for destination in destinations:
+        add_card(parts, tx, run.id, row.ref, destination, now)
+    if run.channel not in destinations:
+        ensure_run_card(parts, tx, run, now)
+    return row
+
+
+def _destinations(
+    request: RequestRow, run: RunRow, places: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Where cards are meant to go (design §7).
+
+    The rule's channel, or the approvers' direct messages, else the run's channel. What
+    the requester answers stays where the requester is.
+    """
+    if not by_approvers(request.kind):
+        return (run.channel,)
+    if request.rule.post_to:
+        return (request.rule.post_to,)
+    return places or (run.channel,)
+
+
+def approvers_among(rule: Rule, facts: Facts, requester: str) -> tuple[str, ...] | None:
+    """Everybody who could approve; None when a group could not be looked up."""
+    found: dict[str, None] = {}
+    for who in rule.approvers:
+        if who.user:
+            found[who.user] = None
+        elif who.group:
+            members = facts.groups.get(who.group)
+            if members is None:
+                return None
+            found |= dict.fromkeys(sorted(members))
+    if not rule.self_approval:
+        found.pop(requester, None)
+    return tuple(found)
+
+
+def direct_places(rule: Rule, people: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The people who get a card of their own, when the rule names no channel."""
+    if rule.post_to or people is None or len(people) > MOST_DIRECT:
+        return ()
+    return people
+
+
+def ensure_run_card(parts: Parts, tx: Tx, run: RunRow, now: int) -> None:
+    """Queue the run's own card, once."""
+    if any(m.kind == "run" for m in parts.store.messages(tx, run.id)):
+        return
+    row = MessageRow(
+        tenant=parts.tenant, kind="run", run=run.id, destination=run.channel, due_at=now
+    )
+    parts.store.add_message(tx, row)
+
+
+def add_card(
+    parts: Parts, tx: Tx, run: str, ref: str, destination: str, now: int
+) -> None:
+    """Queue one card of a request."""
+    row = MessageRow(
+        tenant=parts.tenant,
+        kind="request",
+        run=run,
+        request=ref,
+        destination=destination,
+        due_at=now,
+    )
+    parts.store.add_message(tx, row)
+
+
+def preview(
+    parts: Parts, run: RunRow, call: CallRow, question: Question, gate: bool, now: int
+) -> CardView:
+    """The card as it would be, to find out whether it can be shown in full."""
+    number = run.state.asked or 1
+    effect = Ask(ordinal=call.ordinal, number=number, gate=gate)
+    request = request_row(parts, run, call, effect, question, now)
+    return CardView(
+        run=run,
+        calls=[call],
+        requests=[request],
+        votes=[],
+        messages=[],
+        request=request,
+    )

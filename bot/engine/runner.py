@@ -1,0 +1,108 @@
+"""Looks at runs and carries out what they want, one task per run that is moving.
+
+A wake-up only says "look at run X"; what there is to do comes out of the row. A parked
+run has no task, timer or future. A call that is claimed while no task of this process
+carries it lost its worker in a crash: it becomes *outcome unknown*, or is entered again
+under the same key when its tool is declared idempotent (T72).
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from bot.core.events import Enter, Interrupted
+from bot.core.machine import due
+from bot.core.run import Slot, Stage
+from bot.engine.parts import Parts
+from bot.engine.perform import enter
+from bot.engine.transition import Cause, apply
+from bot.errors import StoreError
+from bot.ports import RunRow, Tx
+
+log = structlog.get_logger(__name__)
+
+
+class Runner:
+    """The only one who carries runs forward."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._moving: dict[str, asyncio.Task[None]] = {}
+        self._again: set[str] = set()
+        self._stopping = False
+
+    def wake(self, run: str) -> None:
+        """Look at a run; while it is being looked at, look once more afterwards."""
+        if self._stopping:
+            return
+        if run in self._moving:
+            self._again.add(run)
+            return
+        task = asyncio.create_task(self._look(run), name=f"run {run}")
+        self._moving[run] = task
+
+    async def stop(self, patience: float) -> None:
+        """Start nothing new; give what is running so many seconds."""
+        self._stopping = True
+        if not self._moving:
+            return
+        _, late = await asyncio.wait(list(self._moving.values()), timeout=patience)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+
+    @property
+    def moving(self) -> bool:
+        """Whether some run is being carried forward now."""
+        return bool(self._moving)
+
+    async def _look(self, run: str) -> None:
+        try:
+            while not self._stopping and await self._advance(run):
+                pass
+        except StoreError:
+            log.warning("run_put_off", run=run, exc_info=True)
+        except Exception:
+            log.error("run_failed", run=run, exc_info=True)
+        finally:
+            del self._moving[run]
+            self._parts.courier.wake()
+            if run in self._again:
+                self._again.discard(run)
+                self.wake(run)
+
+    async def _advance(self, run_id: str) -> bool:
+        """Do the next thing that a run wants; False when it wants nothing now."""
+        parts = self._parts
+        row = await parts.store.read(
+            lambda tx: parts.store.run(tx, parts.tenant, run_id)
+        )
+        if row is None or row.state.stage is Stage.ENDED:
+            return False
+        if any(call.slot is Slot.RUNNING for call in row.state.calls):
+            await parts.store.write(lambda tx: self._interrupt(tx, run_id))
+            return True
+        wanted = [effect for effect in due(row.state) if isinstance(effect, Enter)]
+        if not wanted:
+            return False
+        went_on = await enter(parts, run_id, wanted[0].ordinal)
+        parts.courier.wake()
+        return went_on
+
+    def _interrupt(self, tx: Tx, run_id: str) -> None:
+        """No task of this process carries these calls: their worker is gone."""
+        parts = self._parts
+        row: RunRow | None = parts.store.run(tx, parts.tenant, run_id)
+        if row is None:
+            return
+        for call in row.state.calls:
+            if call.slot is Slot.RUNNING:
+                tool = parts.tool(call.tool)
+                event = Interrupted(
+                    ordinal=call.ordinal,
+                    execution=call.execution,
+                    idempotent=tool is not None and tool.traits.idempotent,
+                )
+                row, _ = apply(parts, tx, row, event, Cause(), parts.clock.now())

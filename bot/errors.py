@@ -1,0 +1,84 @@
+"""Every exception we raise on purpose, drawn as a tree.
+
+BotError
+├── ConfigError      settings, policy or secrets that cannot be used
+├── ContractError    a Request, Answer or tool that breaks the contract
+├── StoreError       the database cannot be used, or did not take a write
+│   ├── StoreBusy    it was not begun in time; nothing changed, try again
+│   └── Locked       another process holds this database
+├── ToolError        a tool cannot be found, loaded or called
+└── DeliveryError    Slack did not take a message
+
+An answer that is not taken (not allowed, already settled, expired) is a
+`Verdict`, never an exception.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class BotError(Exception):
+    """The root of everything Countersign raises on purpose."""
+
+    #: Whether trying the same thing again later may work.
+    temporary = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One fault that a person can mend: what is wrong, and what to do about it."""
+
+    what: str
+    fix: str
+
+    def __str__(self) -> str:
+        return f"{self.what}\n  fix: {self.fix}"
+
+
+class ConfigError(BotError):
+    """Settings, policy or secrets cannot be used; `problems` lists every fault."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        count = len(problems)
+        noun = "problem" if count == 1 else "problems"
+        lines = [str(problem) for problem in problems]
+        super().__init__("\n".join([*lines, f"{count} {noun}. Nothing was started."]))
+
+
+class ContractError(BotError):
+    """A Request, an Answer or a tool breaks the suspension contract."""
+
+
+class StoreError(BotError):
+    """The database cannot be used, or did not take a write."""
+
+
+class StoreBusy(StoreError):
+    """A unit of work was not begun before its deadline; nothing changed."""
+
+    temporary = True
+
+
+class Locked(StoreError):
+    """Another process holds this database; `holder` says which one."""
+
+    temporary = True
+
+    def __init__(self, path: str, holder: str) -> None:
+        self.holder = holder
+        super().__init__(f"{path} is in use by {holder}.")
+
+
+class ToolError(BotError):
+    """A tool cannot be found, loaded or called with these arguments."""
+
+
+class DeliveryError(BotError):
+    """Slack did not take a message; `code` is Slack's word for it."""
+
+    def __init__(self, code: str, *, temporary: bool = False) -> None:
+        self.code = code
+        self.temporary = temporary
+        super().__init__(code)

@@ -1,0 +1,1 @@
+"""What the playground's bot runs: tools, settings and policy, written to be copied."""

@@ -1,0 +1,1 @@
+"""How people meet it in Slack: what they see, what they do, and how it gets there."""

@@ -1,0 +1,78 @@
+"""The labelled boxes that hold words which are not ours: calls, prompts, results.
+
+The label says whose words they are; the box holds them literally. On an open card
+nothing is cut (T29); elsewhere what is cut is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..core.digest import parsed
+from ..core.display import cut, flat, json_text, key, shown, texts_in
+from ..ports import CallRow, RequestRow
+from .blocks import Part, bold, box, line
+
+#: Names longer than this are not lined up with the others.
+_LINED_UP = 16
+
+
+def labelled(label: str, words: str, limit: int | None = None) -> tuple[Part, ...]:
+    """A box of honest text under its label."""
+    words = words if words.strip() else json_text(words)
+    return line(bold(label)), box(words if limit is None else cut(words, limit))
+
+
+def call_text(call: CallRow) -> str:
+    """A call in full: the tool, then one line for each argument, by name."""
+    return "\n".join([flat(call.tool), *_assignments(parsed(call.arguments))])
+
+
+def arguments_text(call: CallRow) -> str:
+    """The arguments of a call on one line."""
+    return ", ".join(_assignments(parsed(call.arguments), width=0))
+
+
+def prompt_text(request: RequestRow) -> str:
+    """What a tool says, with its line breaks."""
+    return shown(request.prompt)
+
+
+def details_text(request: RequestRow) -> str:
+    """What a request carries beside its prompt: kind, url and data."""
+    details: dict[str, Any] = {"kind": request.kind}
+    if request.url is not None:
+        details["url"] = request.url
+    lines = _assignments(details)
+    return "\n".join([*lines, *_data(request.data)])
+
+
+def suspects(call: CallRow, request: RequestRow) -> dict[str, str]:
+    """Every text whose letters could mislead, by the name it has on the card."""
+    arguments = parsed(call.arguments)
+    named = {call.tool: call.tool}
+    for name, value in arguments.items():
+        named[name] = " ".join([name, *texts_in(value)])
+    if not request.gate:
+        named |= {"kind": request.kind, "prompt": request.prompt}
+        named |= {"url": request.url or "", "data": " ".join(texts_in(request.data))}
+    return named
+
+
+def _assignments(values: Mapping[str, Any], width: int = _LINED_UP) -> list[str]:
+    names = {name: key(name) for name in values}
+    fitting = [len(shown) for shown in names.values() if len(shown) <= width]
+    column = max(fitting, default=0)
+    return [
+        f"{names[name].ljust(column)} = {json_text(value)}"
+        for name, value in sorted(values.items())
+    ]
+
+
+def _data(data: Mapping[str, Any] | None) -> list[str]:
+    if data is None:
+        return []
+    if not data:
+        return ["data = {}"]
+    return [f"data.{key(k)} = {json_text(v)}" for k, v in data.items()]

@@ -1,0 +1,93 @@
+"""A click on any control of any card: one listener, whatever the kind.
+
+Which decision it is comes from the control's own token, what it means from the engine.
+Every click is acknowledged and gets a true private reply, however old or foreign the
+card is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from bot.core.policy import Decision
+from bot.engine.answering import UNKNOWN, Click, Reply, answer, cancel, report, unknown
+from bot.slack.handlers.services import Services
+from bot.slack.ids import OUTCOME_DECISIONS, REQUEST_DECISIONS, control
+from bot.slack.payloads import Pressed, pressed, same_installation
+from bot.slack.render import notices
+from bot.slack.render.message import Message
+
+
+class Clicks:
+    """The listener for block_actions."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def pressed(self, ack: Any, body: dict[str, Any]) -> None:
+        """Read the click, let the engine write, acknowledge, hand the rest off."""
+        services = self._services
+        where = pressed(body, services.identity)
+        if not same_installation(body, services.identity):
+            await ack()
+            self._say(where, notices.refusal("wrong_workspace"))
+            return
+        click, decision = self._click(where)
+        reply = await self._write(click, decision)
+        await ack()
+        self._after(where, decision, reply)
+
+    async def busy(self, body: dict[str, Any], ack: Any) -> None:
+        """The click could not be recorded: acknowledged all the same, and said so."""
+        await ack()
+        where = pressed(body, self._services.identity)
+        self._say(where, notices.refusal("busy"))
+
+    def _click(self, where: Pressed) -> tuple[Click, str]:
+        services = self._services
+        found = control(services.controls, where.action_id, where.value)
+        click = Click(
+            user=where.user,
+            ref=found.ref if found else "",
+            decision=found.decision if found else "unknown",
+            channel=where.channel,
+            ts=where.ts,
+            ours=where.ours,
+            private=where.private,
+            lookups=services.lookups,
+            deadline=services.deadline(),
+        )
+        return click, found.decision if found else ""
+
+    async def _write(self, click: Click, decision: str) -> Reply:
+        parts = self._services.parts
+        if decision in REQUEST_DECISIONS:
+            return await answer(parts, click, cast(Decision, decision))
+        if decision in OUTCOME_DECISIONS:
+            return await report(parts, click)
+        if decision:
+            return await cancel(parts, click)
+        return await unknown(parts, click)
+
+    def _after(self, where: Pressed, decision: str, reply: Reply) -> None:
+        services = self._services
+        services.parts.courier.wake()
+        if reply.run:
+            services.runner.wake(reply.run)
+        self._say(where, _words(where.user, decision, reply))
+
+    def _say(self, where: Pressed, said: Message) -> None:
+        work = self._services.replies.tell(
+            where.user, where.channel, where.response_url, said
+        )
+        self._services.tasks.spawn(work, "reply")
+
+
+def _words(user: str, decision: str, reply: Reply) -> Message:
+    if reply.code:
+        return notices.refusal(
+            reply.code, view=reply.view, user=user, decision=decision
+        )
+    if reply.view is None:
+        return notices.refusal(UNKNOWN.code)
+    return notices.receipt(reply.view, decision)

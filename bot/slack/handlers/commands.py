@@ -1,0 +1,210 @@
+"""The slash commands: /tool starts a run, /runs and /approvals show what there is.
+
+The private reply rides in the acknowledgement. What starts a run is durable before it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from bot.contract.types import Tool
+from bot.core.display import shown
+from bot.core.policy import groups_of, may_answer, may_report, may_start
+from bot.engine.reading import asked, card_view
+from bot.engine.starting import Refused, Wanted, start
+from bot.ports import CardView, Tx
+from bot.slack.handlers.services import Services
+from bot.slack.payloads import Typed, same_installation, typed
+from bot.slack.render import lists, notices, starting
+from bot.slack.render.message import Message, message
+from bot.tools.arguments import Arguments, read_arguments, usage
+
+#: How many of somebody's runs are looked at for /runs.
+MOST_RUNS = 50
+NUMBER = re.compile(r"(?:CS-)?(\d{1,9})(?:\.(\d{1,4}))?", re.IGNORECASE)
+
+Reply = Callable[[Typed], Awaitable[Message]]
+
+
+class Commands:
+    """The listeners for slash commands."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def listeners(self) -> dict[str, Callable[..., Awaitable[None]]]:
+        """Name (without slash and prefix) -> listener."""
+        return {
+            "tool": self._answering(self._tool),
+            "runs": self._answering(self._runs),
+            "approvals": self._answering(self._approvals),
+        }
+
+    async def unknown(self, ack: Any, body: dict[str, Any]) -> None:
+        """A command that an older manifest may still have."""
+        said = "This command is not known here. /tool lists what you can start."
+        await ack(text=said)
+
+    async def busy(self, body: dict[str, Any], ack: Any) -> None:
+        """The command could not be recorded; nothing was started."""
+        said = starting.busy()
+        await ack(text=said.text, blocks=said.blocks)
+
+    def _answering(self, reply: Reply) -> Callable[..., Awaitable[None]]:
+        async def listen(ack: Any, body: dict[str, Any]) -> None:
+            if same_installation(body, self._services.identity):
+                said = await reply(typed(body))
+            else:
+                said = notices.refusal("wrong_workspace")
+            await ack(text=said.text, blocks=said.blocks, response_type="ephemeral")
+
+        return listen
+
+    # -- /tool -------------------------------------------------------------------------
+
+    async def _tool(self, command: Typed) -> Message:
+        name, _, rest = command.text.strip().partition(" ")
+        if not name:
+            return await self._offers(command)
+        parts = self._services.parts
+        tool = parts.tool(name)
+        if tool is None:
+            return self._no_tool(name)
+        given = read_arguments(rest, tool, command.command)
+        if not isinstance(given, Arguments):
+            return message(shown(given.text))
+        return await self._start(command, tool, given.values)
+
+    async def _start(
+        self, command: Typed, tool: Tool, values: dict[str, Any]
+    ) -> Message:
+        services = self._services
+        wanted = Wanted(
+            requester=command.user,
+            channel=command.channel,
+            tool=tool,
+            arguments=values,
+            delivery=command.delivery,
+        )
+        begun = await start(
+            services.parts, wanted, services.lookups, services.deadline()
+        )
+        if isinstance(begun, Refused):
+            return starting.not_started(
+                begun.code, tool=begun.tool, rule=begun.rule, text=begun.text
+            )
+        services.runner.wake(begun.view.run.id)
+        services.parts.courier.wake()
+        return starting.started(begun.view)
+
+    def _no_tool(self, name: str) -> Message:
+        parts = self._services.parts
+        if parts.toolkit.get(name) is not None:
+            return starting.not_started("no_rule", tool=name)
+        offered = [tool.name for tool in parts.offered()]
+        near = difflib.get_close_matches(name, offered, n=1)
+        return starting.unknown_tool(name, near[0] if near else None)
+
+    async def _offers(self, command: Typed) -> Message:
+        """The tools that this person may start, each with its usage."""
+        parts = self._services.parts
+        tools = parts.offered()
+        rules = [parts.rule(tool.name) for tool in tools]
+        facts = await parts.people.facts(
+            [command.user], sorted(groups_of(rules)), self._services.lookups
+        )
+        return starting.tools(
+            [
+                starting.Offer(usage=usage(tool), about=tool.description)
+                for tool, rule in zip(tools, rules, strict=True)
+                if may_start(rule, command.user, facts, parts.tenant.team).ok
+            ]
+        )
+
+    # -- /runs -------------------------------------------------------------------------
+
+    async def _runs(self, command: Typed) -> Message:
+        parts = self._services.parts
+        found = await parts.store.read(
+            lambda tx: parts.store.runs_of(tx, parts.tenant, command.user, MOST_RUNS)
+        )
+        return lists.runs(found, self._services.sign)
+
+    # -- /approvals --------------------------------------------------------------------
+
+    async def _approvals(self, command: Typed) -> Message:
+        text = command.text.strip()
+        if not text:
+            return lists.approvals(await self._waiting_for(command.user))
+        number = NUMBER.fullmatch(text)
+        view = None
+        if number is not None:
+            view = await self._numbered(int(number[1]), int(number[2] or 1))
+        if view is None or not await self._may_see(view, command.user):
+            return lists.nothing_under(text)
+        return lists.detail(view)
+
+    async def _waiting_for(self, user: str) -> list[CardView]:
+        """Every open request that this person's yes would count for."""
+        parts = self._services.parts
+        open_now = await parts.store.read(
+            lambda tx: [
+                card_view(parts, tx, row.run, row.ref)
+                for row in parts.store.open_requests(tx, parts.tenant)
+            ]
+        )
+        rules = [rule for view in open_now for rule in _rules(self._services, view)]
+        facts = await parts.people.facts(
+            [user], sorted(groups_of(rules)), self._services.lookups
+        )
+        now = parts.clock.now()
+        return [
+            view
+            for view in open_now
+            if view.request is not None
+            and may_answer(
+                asked(view.request, view.run),
+                parts.rule(view.call.tool),
+                "approve",
+                user,
+                facts,
+                now,
+            ).ok
+        ]
+
+    async def _numbered(self, number: int, part: int) -> CardView | None:
+        parts = self._services.parts
+
+        def unit(tx: Tx) -> CardView | None:
+            run = parts.store.run_numbered(tx, parts.tenant, number)
+            if run is None:
+                return None
+            requests = parts.store.requests(tx, run.id)
+            about = next((r.ref for r in requests if r.number == part), None)
+            if about is None and (requests or part > 1):
+                return None
+            return card_view(parts, tx, run.id, about or "")
+
+        return await parts.store.read(unit)
+
+    async def _may_see(self, view: CardView, user: str) -> bool:
+        """The requester, and whoever could have refused it, now."""
+        parts = self._services.parts
+        rules = _rules(self._services, view)
+        facts = await parts.people.facts(
+            [user], sorted(groups_of(rules)), self._services.lookups
+        )
+        return any(
+            may_report(rule, view.run.requester, user, facts, parts.tenant.team).ok
+            for rule in rules
+            if rule is not None
+        )
+
+
+def _rules(services: Services, view: CardView) -> list[Any]:
+    call = view.calls[0] if view.request is None else view.call
+    then = call.rule if view.request is None else view.request.rule
+    return [then, services.parts.rule(call.tool)]

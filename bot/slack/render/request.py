@@ -1,0 +1,203 @@
+"""The card of a request: open, of unknown outcome, or settled (experience.md §3, §4).
+
+The frame is written by us and the same for every kind; what stands in it comes from
+the kind's file. Everything is drawn from the view and from nothing else.
+"""
+
+from __future__ import annotations
+
+from ...core.digest import shown as digits
+from ...core.display import one_line, warnings
+from ...core.headline import headline
+from ...core.policy import POSITIVE
+from ...ports import CallRow, CardView, RequestRow
+from .. import limits
+from ..blocks import Block, Part, actions, bold, button, line, rich, small
+from ..boxes import call_text, labelled, suspects
+from ..fate import Fate, agreed, decider, fate
+from ..ids import Sign
+from ..kind import Kind
+from ..kinds import kind_named
+from ..words import (
+    LONGEST_WAIT,
+    Words,
+    acting,
+    clock,
+    joined,
+    label,
+    name,
+    needed,
+    roughly,
+)
+from .message import Message, message
+from .news import words
+from .settled import cancelled_late, outcome, reason, result
+from .unknown import choices, explained
+
+
+def card(view: CardView, sign: Sign, *, direct: bool) -> Message:
+    """The card of the request that a view is about.
+
+    `direct` says that the message is in a direct message, where nobody is mentioned.
+    """
+    request = _request(view)
+    if request.status == "open":
+        return _open(view, request, sign, mention=not direct)
+    if fate(view) is Fate.UNKNOWN:
+        return _unknown(view, request, sign)
+    return _settled(view, request)
+
+
+def size(view: CardView) -> int:
+    """The characters of all texts on the open card (T29)."""
+    message = _open(view, _request(view), _unsigned, mention=True)
+    return limits.size(message.blocks)
+
+
+def fits(view: CardView) -> str | None:
+    """None when the open card can be shown in full, else a sentence with both sizes."""
+    needs = size(view)
+    if needs <= limits.CARD_BUDGET:
+        return None
+    tool = one_line(view.call.tool, 60)
+    return (
+        f"The card of {tool} would need {needs:,} characters; "
+        f"the limit is {limits.CARD_BUDGET:,}, and nothing is left out of a card."
+    )
+
+
+def minimal(view: CardView, sign: Sign) -> Message:
+    """The card in place of one that Slack did not take: nothing can be agreed to.
+
+    What cannot be shown in full has no control that agrees to it (T29).
+    """
+    request = _request(view)
+    if request.status != "open":
+        return Message(text=words(view), blocks=[rich(line(*outcome(view, request)))])
+    kind = kind_named(request.kind)
+    face = kind.card(view)
+    said = "This card cannot be shown here in full, so nobody can agree to it."
+    refusals = [c for c in kind.choices if c.decision not in POSITIVE]
+    controls = [
+        button(c.label, c.decision, sign(request.ref, c.decision)) for c in refusals
+    ]
+    blocks = [
+        rich(line(bold(face.title))),
+        rich(line(f"{face.asks}\n{said}")),
+        actions(*controls),
+        rich(line(*_until(view, request, kind))),
+    ]
+    return Message(text=face.text, blocks=blocks)
+
+
+def neutral() -> Message:
+    """What becomes of a message that we posted and no longer know."""
+    said = (
+        "This copy of a card cannot be answered. /approvals shows what waits for you."
+    )
+    return message(said)
+
+
+# -- the three cards ------------------------------------------------------------------
+
+
+def _open(view: CardView, request: RequestRow, sign: Sign, *, mention: bool) -> Message:
+    kind = kind_named(request.kind)
+    face = kind.card(view)
+    controls = [
+        button(c.label, c.decision, sign(request.ref, c.decision), c.style)
+        for c in kind.choices
+    ]
+    blocks = [
+        rich(line(bold(face.title))),
+        rich(line(face.asks, "\n", *needed(request, view.run, mention=mention))),
+        rich(*face.parts),
+        *_warnings(view.call, request),
+        actions(*controls),
+        rich(line(*_until(view, request, kind))),
+    ]
+    return Message(text=face.text, blocks=blocks)
+
+
+def _settled(view: CardView, request: RequestRow) -> Message:
+    face = kind_named(request.kind).past(view)
+    became = fate(view)
+    told = line(*outcome(view, request), "\n", face.asks)
+    blocks = [
+        rich(line(bold(face.title))),
+        rich(*_with_reason(view, request, face.asks)) if request.reason else rich(told),
+        rich(*face.parts),
+    ]
+    if given := _given(view, request, became):
+        blocks.append(rich(*given))
+    return Message(text=words(view), blocks=[*blocks, _small_print(view, request)])
+
+
+def _unknown(view: CardView, request: RequestRow, sign: Sign) -> Message:
+    call = view.call
+    subject = headline(request.rule, call.tool, call.arguments)
+    said: Words = [f"{_said_yes(view, request)}. ", *explained(call)]
+    blocks = [
+        rich(line(bold(f"Outcome unknown: {subject}"))),
+        rich(line(*said, *cancelled_late(view, Fate.UNKNOWN))),
+        rich(
+            *labelled("What may have run", call_text(call), limits.FOLDED),
+            line(acting(call, view.run)),
+        ),
+        choices(view, call, sign),
+        _small_print(view, request),
+    ]
+    return Message(text=words(view), blocks=blocks)
+
+
+# -- their parts ----------------------------------------------------------------------
+
+
+def _request(view: CardView) -> RequestRow:
+    if view.request is None:
+        raise ValueError("the view is about no request")
+    return view.request
+
+
+def _unsigned(ref: str, decision: str) -> str:
+    return f"{ref}.{decision}"
+
+
+def _warnings(call: CallRow, request: RequestRow) -> list[Block]:
+    found = warnings(suspects(call, request))
+    return [rich(line("\n".join(found)))] if found else []
+
+
+def _until(view: CardView, request: RequestRow, kind: Kind) -> Words:
+    longest = request.expires_at - request.created_at >= LONGEST_WAIT
+    limit = " (the limit of 30 days)" if longest else ""
+    return [
+        f"{label(view.run, request)} · until ",
+        clock(request.expires_at, request.created_at),
+        f", {kind.lapse}{limit} · {digits(request.call_digest)}"
+        " · questions: in the thread",
+    ]
+
+
+def _with_reason(view: CardView, request: RequestRow, asks: str) -> tuple[Part, ...]:
+    return line(*outcome(view, request)), *reason(request), line(asks)
+
+
+def _given(view: CardView, request: RequestRow, became: Fate) -> tuple[Part, ...]:
+    agreed_to = request.status in ("approved", "answered")
+    return result(view.call, became) if agreed_to else ()
+
+
+def _said_yes(view: CardView, request: RequestRow) -> str:
+    voters = [name(vote.name, vote.user) for vote in agreed(view, request)]
+    verb = "approved" if request.status == "approved" else "marked it done"
+    return f"{joined(voters) or decider(request)} {verb}"
+
+
+def _small_print(view: CardView, request: RequestRow) -> Block:
+    number = label(view.run, request)
+    told = [number, digits(request.call_digest)]
+    if request.decided_at is not None:
+        waited = max(request.decided_at - request.created_at, 0)
+        told.append(f"waited {roughly(waited)}")
+    return small(f"{' · '.join(told)}\ndetails: /approvals {number}")

@@ -1,0 +1,208 @@
+"""What the person who types `/tool` is told, in private (experience.md §7.5).
+
+Every text says whether something was started. Names and values that they or a tool
+wrote are set apart from our own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...core.display import cut, flat, one_line, shown
+from ...core.headline import headline
+from ...core.policy import Rule
+from ...ports import CardView
+from ..blocks import Element, bold, box, code, rich
+from ..fate import Fate, fate
+from ..words import Words, eligible, handle, label, people
+from .message import Message, message, paragraphs
+
+NOTHING = "Nothing was started."
+BUSY = (
+    "Your request could not be recorded, so nothing was started."
+    " Try again in a few seconds."
+)
+_NAME = 60
+_VALUE = 100
+_LIST = 8_000  # characters of the list of tools
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """One tool that somebody may start."""
+
+    usage: str  # "restart service=… [region=…]"
+    about: str  # what the tool says of itself
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Refused:
+    tool: str
+    rule: Rule | None
+    text: str
+
+
+def started(view: CardView) -> Message:
+    """What was asked of whom and where; or that it runs without asking."""
+    run, request = view.run, view.request
+    call = view.calls[0]
+    subject = headline(call.rule, call.tool, call.arguments)
+    number = label(run)
+    if request is None or request.status != "open":
+        over = fate(view) in (Fate.DONE, Fate.FAILED)
+        said = "It has run" if over else "It runs without asking"
+        return message(f"{number}: {subject}. {said}; its card shows how it ends.")
+    asked = people(eligible(request, run), mention=True)
+    names = {who.group: handle(who) for who in eligible(request, run) if who.group}
+    said = f"{number}: {subject}. Asked of "
+    where = f" {_where(view)}. It has not run yet."
+    return message(said, *asked, where, names=names)
+
+
+def not_started(
+    code: str, *, tool: str = "", rule: Rule | None = None, text: str = ""
+) -> Message:
+    """Why a tool was not started; `KeyError` for a code that has no text."""
+    refused = _Refused(tool=tool, rule=rule, text=text)
+    entries = rule.approvers if rule is not None else ()
+    callers = rule.callers or () if rule is not None else ()
+    names = {who.group: handle(who) for who in (*entries, *callers) if who.group}
+    return message(*NOT_STARTED[code](refused), names=names)
+
+
+def unknown_tool(written: str, near: str | None) -> Message:
+    """No tool of that name; the nearest one, if it is near enough."""
+    said: Words = ["There is no tool ", _quoted(written), ". "]
+    if near is not None:
+        said += ["Did you mean ", _quoted(near), "? "]
+    return message(*said, "/tool lists them.")
+
+
+def missing(tool: str, names: Sequence[str], example: str) -> Message:
+    """Required arguments that were not given, and how it is written."""
+    needs: Words = []
+    for at, one in enumerate(names):
+        needs += [*([", "] if at else []), _literal(one)]
+    return message(
+        _literal(tool), " needs ", *needs, ". Example: ", _literal(example, _VALUE)
+    )
+
+
+def wrong_type(argument: str, wanted: str, written: str) -> Message:
+    """A value of the wrong type; `wanted` says in our words what it must be."""
+    said: Words = [_literal(argument), f" must be {wanted}; you wrote "]
+    return message(*said, _quoted(written, _VALUE), f". {NOTHING}")
+
+
+def not_an_argument(tool: str, written: str, takes: Sequence[str]) -> Message:
+    """An argument that the tool does not have, or a word that is none."""
+    said: Words = [_literal(tool), " does not take ", _quoted(written, _VALUE), ". "]
+    if takes:
+        said += ["It takes "]
+        for at, one in enumerate(takes):
+            said += [*([", "] if at else []), _literal(one)]
+        said += [". "]
+    return message(*said, NOTHING)
+
+
+def unreadable(why: str) -> Message:
+    """The words after the command cannot be read; `why` is ours: "a quote is open"."""
+    return message(f"That cannot be read: {why}. {NOTHING}")
+
+
+def busy() -> Message:
+    """The command could not be recorded in time."""
+    return message(BUSY)
+
+
+def tools(offers: Sequence[Offer]) -> Message:
+    """`/tool` without words: the tools that this person may start, with their usage."""
+    if not offers:
+        return message("There is no tool that you may start. The policy names none.")
+    listed = "\n".join(_offer(offer) for offer in offers)
+    first: Words = [bold("Tools that you can start"), "\n/tool and then one of these:"]
+    return paragraphs(first, rich(box(cut(listed, _LIST))))
+
+
+# -- the parts ------------------------------------------------------------------------
+
+
+def _where(view: CardView) -> str:
+    request = view.request
+    if request is not None and request.rule.post_to_name:
+        return f"in {flat(request.rule.post_to_name)}"
+    cards = [m for m in view.messages if m.kind == "request"]
+    direct = cards and all(m.destination[:1] in ("U", "W", "D") for m in cards)
+    return "in direct messages" if direct else "here"
+
+
+def _offer(offer: Offer) -> str:
+    about = one_line(offer.about, 200)
+    usage = flat(offer.usage)
+    return f"{usage}\n    {about}" if about.strip() else usage
+
+
+def _literal(words: str, limit: int = _NAME) -> Element:
+    return code(one_line(words, limit) or '""')
+
+
+def _quoted(words: str, limit: int = _NAME) -> Element:
+    return code(f'"{one_line(words, limit)}"')
+
+
+def _no_rule(refused: _Refused) -> Words:
+    said = " has no rule in the policy, so it may not run."
+    return [_literal(refused.tool), said, " Ask whoever keeps the policy."]
+
+
+def _not_caller(refused: _Refused) -> Words:
+    callers = refused.rule.callers or () if refused.rule is not None else ()
+    listed = people(callers, mention=True) or ["nobody"]
+    said: Words = [_literal(refused.tool), " can be started by ", *listed]
+    return [*said, f". You are not among them now. {NOTHING}"]
+
+
+def _no_approver(refused: _Refused) -> Words:
+    approvers = refused.rule.approvers if refused.rule is not None else ()
+    if not approvers:
+        return [f"Nobody can approve this: the policy names no approvers. {NOTHING}"]
+    listed = people(approvers, mention=True)
+    groups = [who for who in approvers if who.group]
+    why = "has no member" if groups and len(approvers) == 1 else "gives nobody"
+    return ["Nobody can approve this: ", *listed, f" {why} except you. {NOTHING}"]
+
+
+def _not_canonical(refused: _Refused) -> Words:
+    why = one_line(refused.text, 200)
+    return ["The arguments cannot be kept as they are: ", code(why), f". {NOTHING}"]
+
+
+def _unverified(refused: _Refused) -> Words:
+    callers = refused.rule.callers or () if refused.rule is not None else ()
+    groups = [who for who in callers if who.group]
+    what = ["who is in ", *people(groups, mention=True)] if groups else ["who you are"]
+    said = "Slack did not tell us just now "
+    return [said, *what, f". {NOTHING} Try again in a minute."]
+
+
+def _fixed(words: str) -> Callable[[_Refused], Words]:
+    return lambda refused: [words]
+
+
+#: Every code that a start can be refused with, and its sentence.
+NOT_STARTED: Mapping[str, Callable[[_Refused], Words]] = {
+    "no_rule": _no_rule,
+    "not_caller": _not_caller,
+    "no_approver": _no_approver,
+    "not_canonical": _not_canonical,
+    "too_big": lambda refused: [f"{shown(refused.text)} {NOTHING}"],
+    "identity_unverified": _unverified,
+    "guest_user": _fixed(f"Guests cannot start tools here. {NOTHING}"),
+    "external_user": _fixed(
+        f"People of other workspaces cannot start tools here. {NOTHING}"
+    ),
+    "bot_user": _fixed(f"Apps cannot start tools here. {NOTHING}"),
+    "inactive_user": _fixed(f"Your account is not active here. {NOTHING}"),
+    "busy": _fixed(BUSY),
+}

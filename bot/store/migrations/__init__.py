@@ -1,0 +1,19 @@
+"""The steps that make the schema, oldest first; a released step is never edited.
+
+To change the schema, add a file with the next number and list its step here, then
+change `rows.py`. Each step runs in a transaction of its own, together with the note
+that it has run.
+"""
+
+from __future__ import annotations
+
+from sqlite_utils import Migrations
+
+from . import s001_runs, s002_outbox, s003_audit
+
+STEPS = (s001_runs.step, s002_outbox.step, s003_audit.step)
+NAMES = ("001_runs", "002_outbox", "003_audit")
+
+MIGRATIONS = Migrations("countersign")
+for _name, _step in zip(NAMES, STEPS, strict=True):
+    MIGRATIONS(name=_name)(_step)

@@ -1,0 +1,104 @@
+"""The SQL of the outbox: every message that we post or change."""
+
+from __future__ import annotations
+
+from ..errors import StoreError
+from ..ports import MessageRow, Tenant, Tx
+from . import rows
+
+_ADD = """
+    INSERT INTO outbox (enterprise, team, kind, run, request, destination, channel, ts,
+        wanted, sent, due_at, attempts, intent_at, state, error, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+# A redraw that was asked for while a message was on its way stays asked for (T24).
+_SAVE = """
+    UPDATE outbox SET destination = ?, channel = ?, ts = ?, wanted = max(wanted, ?),
+        sent = ?, due_at = ?, attempts = ?, intent_at = ?, state = ?, error = ?,
+        body = ?
+    WHERE id = ? AND enterprise = ? AND team = ?
+"""
+_SAVED = (
+    *("destination", "channel", "ts", "wanted", "sent", "due_at", "attempts"),
+    *("intent_at", "state", "error", "body"),
+)
+_REDRAW = """
+    UPDATE outbox SET wanted = wanted + 1, due_at = min(due_at, ?)
+    WHERE run = ? AND state = 'live'
+        AND (kind = 'run' OR (kind = 'request' AND (? IS NULL OR request = ?)))
+"""
+
+
+class Outbox:
+    """Messages, as `ports.Store` names them."""
+
+    def add_message(self, tx: Tx, row: MessageRow) -> int:
+        """Keep a new message; its id."""
+        return int(tx.execute(_ADD, rows.message_values(row)).lastrowid)
+
+    def save_message(self, tx: Tx, row: MessageRow) -> None:
+        """Keep what may change of a message; `wanted` never goes back."""
+        values = dict(zip(rows.MESSAGE, rows.message_values(row), strict=True))
+        changed = [values[name] for name in _SAVED]
+        where = (row.id, row.tenant.enterprise, row.tenant.team)
+        if tx.execute(_SAVE, (*changed, *where)).rowcount != 1:
+            raise StoreError(f"message {row.id} is not in the database")
+
+    def message(self, tx: Tx, tenant: Tenant, message: int) -> MessageRow | None:
+        """The message with this id."""
+        sql = "SELECT * FROM outbox WHERE id = ? AND enterprise = ? AND team = ?"
+        found = tx.execute(sql, (message, tenant.enterprise, tenant.team)).fetchone()
+        return None if found is None else rows.message(found)
+
+    def messages(self, tx: Tx, run: str) -> list[MessageRow]:
+        """All messages about a run, oldest first."""
+        sql = "SELECT * FROM outbox WHERE run = ? ORDER BY id"
+        return [rows.message(row) for row in tx.execute(sql, (run,))]
+
+    def message_at(
+        self, tx: Tx, tenant: Tenant, channel: str, ts: str
+    ) -> MessageRow | None:
+        """The message at a place, unless it is gone from there."""
+        sql = """
+            SELECT * FROM outbox
+            WHERE enterprise = ? AND team = ? AND channel = ? AND ts = ?
+                AND ts <> '' AND state <> 'gone'
+        """
+        where = (tenant.enterprise, tenant.team, channel, ts)
+        found = tx.execute(sql, where).fetchone()
+        return None if found is None else rows.message(found)
+
+    def messages_due(
+        self, tx: Tx, tenant: Tenant, now: int, limit: int
+    ) -> list[MessageRow]:
+        """Messages to be posted or drawn again by now, the longest due first."""
+        sql = """
+            SELECT * FROM outbox
+            WHERE enterprise = ? AND team = ? AND due_at <= ?
+                AND state = 'live' AND wanted > sent
+            ORDER BY due_at, id LIMIT ?
+        """
+        found = tx.execute(sql, (tenant.enterprise, tenant.team, now, limit))
+        return [rows.message(row) for row in found]
+
+    def next_due(self, tx: Tx, tenant: Tenant) -> int | None:
+        """When the next message is due, if one waits."""
+        sql = """
+            SELECT min(due_at) FROM outbox
+            WHERE enterprise = ? AND team = ? AND state = 'live' AND wanted > sent
+        """
+        when: int | None
+        when = tx.execute(sql, (tenant.enterprise, tenant.team)).fetchone()[0]
+        return when
+
+    def redraw(self, tx: Tx, run: str, request: str | None, now: int) -> None:
+        """Have a run's card drawn anew, with one request's cards or all of them."""
+        tx.execute(_REDRAW, (now, run, request, request))
+
+    def revive(self, tx: Tx, tenant: Tenant, now: int) -> None:
+        """Have every message that got stuck tried again: the fault may be mended."""
+        sql = """
+            UPDATE outbox SET state = 'live', attempts = 0, due_at = ?
+            WHERE enterprise = ? AND team = ? AND state = 'stuck'
+        """
+        tx.execute(sql, (now, tenant.enterprise, tenant.team))

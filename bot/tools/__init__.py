@@ -1,0 +1,1 @@
+"""What a run can call: tools from functions, the toolkit, modules, arguments."""

@@ -1,0 +1,1 @@
+"""The pages and probes that are not Slack's."""

@@ -1,0 +1,429 @@
+"""A whole bot in this process, against the playground as its Slack, with fake time.
+
+Real Bolt over real HTTP, a real SQLite file, the real Web API client; only Slack and
+time are stood in for.
+"""
+
+import asyncio
+import contextlib
+import hmac
+import json
+import secrets
+import socket
+import textwrap
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+from aiohttp import web
+
+from bot import app as assembly
+from bot.config import load
+from bot.core.keys import generate, read, ring
+from bot.playground.server import Playground
+from bot.slack.courier import SlackCourier
+from bot.slack.manifest import manifest
+from bot.config import default_settings
+from bot.store.sqlite import SqliteStore
+from clock import FakeClock
+
+ADA, BEN, CLEO = "U0ADA", "U0BEN", "U0CLEO"
+OPS, GENERAL, PRIVATE = "C0OPS", "C0GENERAL", "C0PRIVATE"
+
+POLICY = """
+default = "deny"
+
+[[tool]]
+name = "pay"
+gate = "ask"
+approvers = ["@approvers"]
+post_to = "#ops"
+headline = "Pay {amount}"
+expires = "30m"
+
+[[tool]]
+name = "restart"
+gate = "ask"
+approvers = ["@approvers"]
+post_to = "#ops"
+headline = "Restart {service} in {region}"
+expires = "30m"
+
+[[tool]]
+name = "fails"
+gate = "ask"
+approvers = ["@approvers"]
+post_to = "#ops"
+
+[[tool]]
+name = "careful"
+gate = "ask"
+approvers = ["@approvers"]
+post_to = "#ops"
+
+[[tool]]
+name = "greedy"
+gate = "ask"
+approvers = ["@approvers"]
+post_to = "#ops"
+
+[[tool]]
+name = "status"
+gate = "allow"
+
+[[tool]]
+name = "countdown"
+gate = "allow"
+
+[[tool]]
+name = "asks"
+gate = "allow"
+approvers = ["@approvers"]
+
+[[tool]]
+name = "talks"
+gate = "allow"
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Bench:
+    """One workspace, one database, one bot that can be stopped and started."""
+
+    def __init__(self, folder: Path, *, policy: str = POLICY, tools="probe_tools"):
+        self.folder = folder
+        self.clock = FakeClock()
+        self.key = generate()
+        self.probe_log = folder / "probe.jsonl"
+        self.policy(policy)
+        (folder / "countersign.toml").write_text(f'tools = ["{tools}"]\n')
+        self.slack = Playground(
+            manifest=manifest(default_settings(folder, {})), clock=self.clock.seconds
+        )
+        self.bot: assembly.Bot | None = None
+        self.store: SqliteStore | None = None
+        self._server: web.AppRunner | None = None
+        self._tasks: list[asyncio.Task] = []
+
+    def policy(self, text: str) -> None:
+        (self.folder / "policy.toml").write_text(textwrap.dedent(text))
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {
+            "SLACK_API_URL": self.slack.api_url,
+            "SLACK_BOT_TOKEN": self.slack.bot_token,
+            "SLACK_SIGNING_SECRET": self.slack.signing_secret,
+            "COUNTERSIGN_KEY": self.key,
+            "COUNTERSIGN_CONFIG": str(self.folder / "countersign.toml"),
+        }
+
+    async def __aenter__(self) -> "Bench":
+        await self.slack.__aenter__()
+        try:
+            await self.start()
+        except BaseException:
+            await self.slack.__aexit__(None, None, None)
+            raise
+        return self
+
+    async def __aexit__(self, *exc) -> None:
+        await self.stop()
+        await self.slack.__aexit__(*exc)
+
+    async def start(self, accept=()) -> None:
+        """Start the bot on the same database, as after a restart."""
+        loaded = load(None, self.environ)
+        masters = read(self.key)
+        self.store = await SqliteStore.open(
+            loaded.settings.database_path, ring(masters, "audit"), self.clock
+        )
+        try:
+            ports = assembly.Ports(
+                clock=self.clock,
+                store=self.store,
+                client=assembly.web_client(loaded),
+                courier=SlackCourier(),
+            )
+            self.bot = await assembly.build(
+                loaded, ports, ring(masters, "controls"), accept
+            )
+        except BaseException:
+            await self.store.close()
+            self.store = None
+            raise
+        await assembly.revive(self.bot)
+        await self.bot.sweeper.recover()
+        self._server = web.AppRunner(self.bot.site, access_log=None)
+        await self._server.setup()
+        site = web.TCPSite(self._server, "127.0.0.1", free_port())
+        await site.start()
+        port = self._server.addresses[0][1]
+        self.slack.app_url = f"http://127.0.0.1:{port}"
+        self._tasks = [
+            asyncio.create_task(self.bot.courier.run(self.bot.desk)),
+            asyncio.create_task(self.bot.sweeper.run()),
+        ]
+
+    async def stop(self) -> None:
+        """Stop in order; nothing is lost."""
+        if self.bot is None or self.store is None or self._server is None:
+            return
+        await self._server.cleanup()
+        await self.bot.runner.stop(5)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.bot.courier.drain()
+        await self.bot.close()
+        await self.store.close()
+        self.bot = self.store = self._server = None
+
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
+    # -- what people do ----------------------------------------------------------------
+
+    async def tool(self, words: str, user: str = ADA, channel: str = OPS) -> str:
+        """Type /tool; the text of the private reply."""
+        return await self.type("/tool", words, user, channel)
+
+    async def type(
+        self, command: str, words: str = "", user: str = ADA, channel: str = OPS
+    ) -> str:
+        done = await self.slack.command(user, channel, command, words)
+        assert done["ok"], done
+        return text_of_reply(done["delivery"]["body"])
+
+    async def press(self, user: str, card: dict, action: str) -> dict:
+        """Press a control of a message; its action_id without the prefix."""
+        return await self.slack.act(
+            user, card["channel"], card["ts"], action_id=f"cs_{action}"
+        )
+
+    async def forge(
+        self,
+        user: str,
+        card: dict,
+        action: str,
+        **changes: Any,
+    ) -> httpx.Response:
+        """A signed click as a client would send it that still shows `card`.
+
+        `changes` replace parts of the payload: value, action_id, channel, ts, team,
+        enterprise, app, message; `at` is the timestamp, `secret` the signing secret.
+        """
+        body = click_payload(self.slack, user, card, f"cs_{action}", changes)
+        return await self.send(
+            urlencode({"payload": json.dumps(body)}).encode(), **changes
+        )
+
+    async def send(
+        self,
+        body: bytes,
+        *,
+        at: float | None = None,
+        secret: str | None = None,
+        headers: dict[str, str] | None = None,
+        **_: Any,
+    ) -> httpx.Response:
+        """One signed POST to the bot's door."""
+        stamp = str(int(self.clock.seconds() if at is None else at))
+        key = (secret or self.slack.signing_secret).encode()
+        mac = hmac.new(key, b"v0:" + stamp.encode() + b":" + body, "sha256")
+        sent = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "X-Slack-Request-Timestamp": stamp,
+            "X-Slack-Signature": f"v0={mac.hexdigest()}",
+            **(headers or {}),
+        }
+        async with httpx.AsyncClient(trust_env=False) as client:
+            return await client.post(
+                f"{self.slack.app_url}/slack/events", content=body, headers=sent
+            )
+
+    # -- what can be seen --------------------------------------------------------------
+
+    async def cards(self, channel: str = OPS) -> list[dict]:
+        """The bot's messages at channel level, oldest first."""
+        state = await self.slack.state()
+        found = state["messages"].get(channel, [])
+        return [
+            {**m, "channel": channel}
+            for m in found
+            if m["user"] == self.slack.bot_user_id
+            and m.get("thread_ts", m["ts"]) == m["ts"]
+        ]
+
+    async def card(self, channel: str = OPS, index: int = -1) -> dict:
+        """Wait for quiet, then the newest card."""
+        await self.quiet()
+        return (await self.cards(channel))[index]
+
+    async def replies(self, channel: str = OPS) -> list[str]:
+        state = await self.slack.state()
+        return [
+            m["text"]
+            for m in state["messages"].get(channel, [])
+            if m.get("thread_ts", m["ts"]) != m["ts"]
+        ]
+
+    async def whispers(self, user: str) -> list[str]:
+        """What was said to one person alone."""
+        await self.quiet()
+        state = await self.slack.state()
+        return [text_in(m) for m in state["ephemeral"].get(user, [])]
+
+    async def phone(self, user: str) -> list[str]:
+        state = await self.slack.state()
+        return [n["text"] for n in state["notifications"].get(user, [])]
+
+    def ran(self, tool: str | None = None) -> list[dict]:
+        """The lines that tools have left."""
+        if not self.probe_log.exists():
+            return []
+        lines = [json.loads(line) for line in self.probe_log.read_text().splitlines()]
+        return [line for line in lines if tool is None or line["tool"] == tool]
+
+    async def quiet(self, *, patience: float = 10.0) -> None:
+        """Wait until nothing that is due now is left to do."""
+        async with asyncio.timeout(patience):
+            while not await self._is_quiet():
+                await asyncio.sleep(0.005)
+
+    async def _is_quiet(self) -> bool:
+        assert self.bot is not None
+        bot, parts = self.bot, self.bot.parts
+        if bot.runner.moving or bot.courier.busy or bot.services.tasks.busy:
+            # Pacing is by the clock; let it pass where only the courier waits for it.
+            return False
+        now = self.clock.now()
+        due = await parts.store.read(
+            lambda tx: parts.store.messages_due(tx, parts.tenant, now, 1)
+        )
+        if due:
+            self.clock.advance(0.5)
+            return False
+        return not bot.courier.woken
+
+    async def pass_time(self, seconds: float) -> None:
+        """Let time pass, sweep, and wait for what follows from it."""
+        self.clock.advance(seconds)
+        assert self.bot is not None
+        await self.bot.sweeper.sweep()
+        self.bot.courier.wake()
+        await self.quiet()
+
+    async def rows(self, sql: str, *parameters: object) -> list[tuple]:
+        assert self.store is not None
+        return await self.store.read(
+            lambda tx: [tuple(r) for r in tx.execute(sql, parameters).fetchall()]
+        )
+
+
+def click_payload(
+    slack: Playground, user: str, card: dict, action_id: str, changes: dict
+) -> dict:
+    """A block_actions payload for a control of a message, as Slack would send it."""
+    block, element = next(
+        (b, e)
+        for b in card["blocks"]
+        if b["type"] == "actions"
+        for e in b["elements"]
+        if e["action_id"] == action_id
+    )
+    channel = changes.get("channel", card["channel"])
+    ts = changes.get("ts", card["ts"])
+    team = {"id": changes.get("team", slack.team_id), "domain": "home"}
+    enterprise = changes.get("enterprise")
+    message = {
+        "type": "message",
+        "ts": ts,
+        "user": slack.bot_user_id,
+        "bot_id": "B0CSIGN",
+        "app_id": slack.app_id,
+        "text": card.get("text", ""),
+        "blocks": card["blocks"],
+    }
+    action = {
+        "type": "button",
+        "action_id": changes.get("action_id", action_id),
+        "block_id": block["block_id"],
+        "text": element["text"],
+        "value": changes.get("value", element["value"]),
+        "action_ts": "1.1",
+    }
+    return {
+        "type": "block_actions",
+        "api_app_id": changes.get("app", slack.app_id),
+        "team": None if changes.get("team", "") is None else team,
+        "user": {"id": user, "team_id": team["id"]},
+        "enterprise": {"id": enterprise} if enterprise else None,
+        "is_enterprise_install": False,
+        "container": {
+            "type": "message",
+            "message_ts": ts,
+            "channel_id": channel,
+            "is_ephemeral": False,
+        },
+        "channel": {"id": channel, "name": "ops"},
+        "message": changes.get("message", message),
+        "trigger_id": f"1.2.{secrets.token_hex(4)}",
+        "response_url": changes.get("response_url", ""),
+        "state": {"values": {}},
+        "actions": changes.get("actions", [action]),
+    }
+
+
+def text_of_reply(body: Any) -> str:
+    """The words of a command's private reply."""
+    if isinstance(body, str):
+        with contextlib.suppress(ValueError):
+            body = json.loads(body)
+    return body if isinstance(body, str) else text_in(body)
+
+
+def text_in(value: Any) -> str:
+    """Every text in a message, in order; what stands on one line is joined."""
+    if isinstance(value, dict) and "blocks" in value:
+        value = value["blocks"]
+    if isinstance(value, list):
+        return "\n".join(found for item in value if (found := text_in(item)))
+    if not isinstance(value, dict):
+        return ""
+    if value.get("type", "").startswith("rich_text_"):
+        return "".join(_word(element) for element in value["elements"])
+    inner = value.get("text")
+    if isinstance(inner, str):
+        return inner
+    return text_in([inner, value.get("elements"), value.get("fields")])
+
+
+def _word(element: dict) -> str:
+    names = {
+        "user": "user_id",
+        "usergroup": "usergroup_id",
+        "date": "fallback",
+        "channel": "channel_id",
+    }
+    kind = element["type"]
+    if kind in names:
+        return element[names[kind]]
+    return element["text"] if kind == "text" else text_in(element)
+
+
+def controls(message: dict) -> list[str]:
+    """The labels of a message's buttons."""
+    return [
+        element["text"]["text"]
+        for block in message.get("blocks") or []
+        if block["type"] == "actions"
+        for element in block["elements"]
+    ]

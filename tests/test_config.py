@@ -1,0 +1,286 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from bot.config import (
+    Settings,
+    default_settings,
+    load,
+    load_files,
+    read_settings,
+    settings_path,
+)
+from bot.core import keys
+from bot.errors import ConfigError
+
+TOKEN = "xoxb-1-2-secret0token"
+SIGNING = "0123456789abcdef0123456789abcdef"
+KEY = keys.generate()
+SECRETS = {
+    "SLACK_BOT_TOKEN": TOKEN,
+    "SLACK_SIGNING_SECRET": SIGNING,
+    "COUNTERSIGN_KEY": KEY,
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, text, mode=0o644):
+        path = tmp_path / name
+        path.write_text(text)
+        path.chmod(mode)
+        return path
+
+    return write
+
+
+def settings_of(write, text, environ=None):
+    return read_settings(write("countersign.toml", text), environ or {})
+
+
+def problems_of(call, *args):
+    with pytest.raises(ConfigError) as caught:
+        call(*args)
+    return str(caught.value)
+
+
+def settings_problems(write, text, environ=None):
+    return problems_of(settings_of, write, text, environ)
+
+
+def test_an_empty_settings_file_has_safe_defaults(write, tmp_path):
+    settings = settings_of(write, "")
+    assert settings == settings_of(write, "")
+    assert settings.tools == ()
+    assert settings.policy_path == tmp_path / "policy.toml"
+    assert settings.database_path == tmp_path / "countersign.db"
+    assert settings.public_url is None
+    assert settings.command("tool") == "/tool"
+
+
+def test_relative_paths_start_at_the_settings_file_wherever_we_are(
+    write, tmp_path, monkeypatch
+):
+    write("countersign.toml", 'policy = "rules/p.toml"')
+    monkeypatch.chdir(tmp_path)
+    settings = read_settings(Path("countersign.toml"), {"COUNTERSIGN_DB": "x.db"})
+    monkeypatch.chdir("/")
+    assert settings.policy_path == tmp_path / "rules/p.toml"
+    assert settings.database_path == tmp_path / "x.db"
+
+
+def test_all_settings_are_read(write):
+    settings = settings_of(
+        write,
+        """
+        tools = ["ops.tools", "more"]
+        database = "/var/lib/cs.db"
+        public_url = "https://cs.example:8443/"
+        command_prefix = "acme-"
+        """,
+    )
+    assert settings.tools == ("ops.tools", "more")
+    assert settings.database_path == Path("/var/lib/cs.db")
+    assert settings.public_url == "https://cs.example:8443"
+    assert settings.command("tool") == "/acme-tool"
+
+
+def test_the_environment_overrides_database_and_public_url(write):
+    environ = {"COUNTERSIGN_DB": "/a.db", "COUNTERSIGN_PUBLIC_URL": "https://b.example"}
+    settings = settings_of(write, 'database = "c.db"', environ)
+    assert settings.database_path == Path("/a.db")
+    assert settings.public_url == "https://b.example"
+
+
+def test_a_bad_override_is_named_as_the_variable(write):
+    said = settings_problems(
+        write, "", {"COUNTERSIGN_DB": "", "COUNTERSIGN_PUBLIC_URL": "ftp://x"}
+    )
+    assert "COUNTERSIGN_DB is empty." in said
+    assert "COUNTERSIGN_PUBLIC_URL must be https." in said
+    assert "countersign.toml" not in said
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://cs.example",
+        "http://127.0.0.1:3031",
+        "http://localhost",
+        "http://[::1]:1",
+    ],
+)
+def test_a_public_url_is_https_or_loopback(write, url):
+    assert settings_of(write, f'public_url = "{url}"').public_url == url
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://cs.example", "must be https"),
+        ("http://127.0.0.1.evil.example", "must be https"),
+        ("https://cs.example/bot", "has a path"),
+        ("https://cs.example?x=1", "has a query"),
+        ("https://cs.example?", "has a query"),
+        ("https://cs.example#x", "has a query or a fragment"),
+        ("https://me@cs.example", "has a user name"),
+        ("https://", "is not an address"),
+        ("https://cs.example:port", "is not an address"),
+        ("https://cs example", "is not an address"),
+        ("https://[::1", "is not an address"),
+        ("cs.example", "is not an address"),
+    ],
+)
+def test_a_public_url_that_browsers_could_misread_is_refused(write, url, why):
+    assert why in settings_problems(write, f'public_url = "{url}"')
+
+
+@pytest.mark.parametrize("url", ["postgresql://h/db", "postgres://h/db"])
+def test_postgresql_is_not_supported_by_this_version(write, url):
+    said = settings_problems(write, f'database = "{url}"')
+    assert "which this version does not support" in said
+
+
+def test_a_command_fits_into_32_characters(write):
+    longest = "a" * 22
+    settings = settings_of(write, f'command_prefix = "{longest}"')
+    assert len(settings.command("approvals")) == 32
+    assert "22 at most" in settings_problems(write, f'command_prefix = "{longest}a"')
+    for bad in ("Acme", "a b", "é", "/"):
+        assert "command_prefix" in settings_problems(write, f'command_prefix = "{bad}"')
+
+
+def test_an_unknown_key_is_an_error_with_what_was_probably_meant(write):
+    said = settings_problems(write, 'tool = ["x"]\nwidth = 3')
+    assert "countersign.toml: tool is a key that this version does not know." in said
+    assert "did you mean tools?" in said
+    assert "width is a key" in said
+    assert said.endswith("2 problems. Nothing was started.")
+
+
+def test_the_folder_is_not_a_setting(write):
+    assert "root is a key" in settings_problems(write, 'root = "/"')
+
+
+def test_a_wrong_type_says_what_is_right(write):
+    said = settings_problems(write, 'tools = "ops.tools"\npolicy = 3')
+    assert "tools must be a list in [ ]." in said
+    assert "policy must be text in quotes." in said
+
+
+def test_a_path_that_is_none_is_a_problem_not_a_crash(write):
+    path = write("countersign.toml", 'policy = "a\\u0000b"')
+    said = problems_of(load, path, SECRETS)
+    assert "policy is empty" in said
+    assert "is not a path" in said
+
+
+def test_a_module_is_named_as_python_imports_it(write):
+    assert "tools[2] is not the name of a module" in settings_problems(
+        write, 'tools = ["a", "ops/tools.py"]'
+    )
+
+
+def test_a_syntax_error_names_file_and_line(write):
+    said = settings_problems(write, '\n\ntools = ["a"\nx = 1\n')
+    assert said.startswith("countersign.toml, line 4: ")
+    assert settings_problems(write, "a = ").startswith("countersign.toml, line 1: ")
+
+
+def test_a_file_that_is_not_text_is_named(write, tmp_path):
+    (tmp_path / "countersign.toml").write_bytes(b"\xff\xfe")
+    path = tmp_path / "countersign.toml"
+    assert "is not UTF-8" in problems_of(read_settings, path, {})
+    assert "cannot be read" in problems_of(read_settings, tmp_path, {})
+
+
+def test_a_missing_settings_file_says_what_writes_one(tmp_path):
+    said = problems_of(read_settings, tmp_path / "countersign.toml", {})
+    assert "There is no settings file at" in said
+    assert "`countersign init` writes one" in said
+
+
+def test_the_settings_file_is_the_named_one_or_the_usual_one(tmp_path):
+    environ = {"COUNTERSIGN_CONFIG": "/etc/cs.toml"}
+    assert settings_path(Path("mine.toml"), environ) == Path("mine.toml")
+    assert settings_path(None, environ) == Path("/etc/cs.toml")
+    assert settings_path(None, {}) == Path("countersign.toml")
+    assert isinstance(default_settings(tmp_path, {}), Settings)
+
+
+# -- secrets where they do not belong (T48) -----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ('database = "xoxb-1-canary"', "database"),
+        ('tools = ["a", "xapp-1-canary"]', "tools[2]"),
+        ('slack_bot_token = "canary"', "slack_bot_token"),
+        (
+            '[slack]\nsigning_secret = "canary0123456789abcdef0123456789"',
+            "signing_secret",
+        ),
+        ('admin_password = "canary"', "admin_password"),
+        ('COUNTERSIGN_KEY = "canary"', "COUNTERSIGN_KEY"),
+        ('command_prefix = "ghp_canarycanarycanarycanary"', "command_prefix"),
+        ('public_url = "https://hooks.slack.com/canary"', "public_url"),
+        ('"xoxb-canary" = 1', "(a key)"),
+        ('[a.b]\nc = [{d = "sk-canarycanarycanarycanary"}]', "a.b.c[1].d"),
+    ],
+)
+def test_a_secret_in_the_settings_is_an_error_that_does_not_repeat_it(write, line, key):
+    said = settings_problems(write, line)
+    assert f"{key} holds a secret" in said
+    assert "canary" not in said
+
+
+# -- everything together ------------------------------------------------------------
+
+
+def test_everything_is_loaded(write, tmp_path):
+    path = write("countersign.toml", 'tools = ["a"]')
+    write("policy.toml", '[[tool]]\nname = "a"\ngate = "ask"')
+    loaded = load(path, SECRETS)
+    assert loaded.settings.root == tmp_path
+    assert [rule.name for rule in loaded.policy.tool] == ["a"]
+    assert loaded.warnings == ("a: it names no approvers, so nobody may approve it.",)
+    assert load_files(path, {}) == (loaded.settings, loaded.policy)
+    assert TOKEN not in repr(loaded)
+
+
+def test_all_problems_of_everything_are_reported_at_once(write):
+    path = write("countersign.toml", 'policy = "p.toml"\nwidth = 1')
+    write("p.toml", '[[tool]]\nname = "a"\ngate = "no"\naprovers = []')
+    write(".env", "nonsense", 0o600)
+    said = problems_of(load, path, {"SLACK_BOT_TOKEN": "xoxp-1"})
+    for part in (
+        ".env, line 1",
+        "width is a key",
+        'p.toml, tool "a": gate',
+        "did you mean approvers?",
+        "SLACK_BOT_TOKEN is a user token",
+        "SLACK_SIGNING_SECRET is not set",
+        "COUNTERSIGN_KEY is not set",
+    ):
+        assert part in said
+    assert said.endswith("7 problems. Nothing was started.")
+    # One line for the fault and one for the fix, each time.
+    assert re.fullmatch(r"(?:[^ ].*\n  fix: .*\n){7}7 problems.*", said)
+
+
+def test_a_missing_policy_and_a_missing_settings_file_are_told_with_the_rest(
+    write, tmp_path
+):
+    said = problems_of(load, write("countersign.toml", ""), {})
+    assert "There is no policy file at" in said
+    assert "4 problems." in said
+    said = problems_of(load, tmp_path / "no.toml", {})
+    assert "There is no settings file at" in said
+    assert "SLACK_BOT_TOKEN is not set" in said
+
+
+def test_dotenv_overrides_settings_too(write):
+    write(".env", "COUNTERSIGN_DB=from-env.db", 0o600)
+    assert settings_of(write, "").database == "from-env.db"
