@@ -82,6 +82,7 @@ class Bot:
     async def close(self) -> None:
         """Let what was acknowledged finish, then let go of the connections."""
         await self.services.tasks.drain(PATIENCE)
+        await self.desk.people.close()
         await self.http.aclose()
 
 
@@ -250,6 +251,9 @@ async def _identity(ports: Ports, problems: list[Problem]) -> Identity | None:
     known = await store.read(store.identity)
     try:
         found = await workspace.identity(ports.client, ports.clock.now())
+    except ConfigError as error:
+        problems += error.problems
+        return None
     except DeliveryError as error:
         if not error.temporary:
             problems.append(_refused(error.code))

@@ -143,7 +143,7 @@ class MessageRow:
     attempts: int = 0
     intent_at: int | None = None  # a post was begun and its reply is not recorded
     state: Literal["live", "stuck", "gone"] = "live"
-    error: str = ""  # Slack's word for why it is stuck
+    error: str = ""  # why it is stuck, in the platform's own word
     body: dict[str, Any] = field(default_factory=dict)  # of news: what it tells
 
 
@@ -160,7 +160,7 @@ class AuditRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """The installation as Slack described it last."""
+    """The installation as it was described to us last."""
 
     tenant: Tenant
     team_name: str
@@ -277,7 +277,7 @@ class Store(Protocol):
 
 
 class People(Protocol):
-    """Who somebody is, and who is in a group, as Slack says now."""
+    """Who somebody is, and who is in a group, as of now."""
 
     async def facts(
         self, users: Sequence[str], groups: Sequence[str], timeout: float | None = None

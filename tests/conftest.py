@@ -2,7 +2,6 @@
 
 import pytest
 import pytest_asyncio
-
 from harness import Bench
 from invariants import assert_invariants
 

@@ -17,16 +17,15 @@ from urllib.parse import urlencode
 
 import httpx
 from aiohttp import web
+from clock import FakeClock
 
 from bot import app as assembly
-from bot.config import load
+from bot.config import default_settings, load
 from bot.core.keys import generate, read, ring
 from bot.playground.server import Playground
 from bot.slack.courier import SlackCourier
 from bot.slack.manifest import manifest
-from bot.config import default_settings
 from bot.store.sqlite import SqliteStore
-from clock import FakeClock
 
 ADA, BEN, CLEO = "U0ADA", "U0BEN", "U0CLEO"
 OPS, GENERAL, PRIVATE = "C0OPS", "C0GENERAL", "C0PRIVATE"
@@ -295,7 +294,7 @@ class Bench:
     async def quiet(self, *, patience: float = 10.0) -> None:
         """Wait until nothing that is due now is left to do."""
         async with asyncio.timeout(patience):
-            while not await self._is_quiet():
+            while not await self._is_quiet():  # noqa: ASYNC110  # no one event ends it
                 await asyncio.sleep(0.005)
 
     async def _is_quiet(self) -> bool:

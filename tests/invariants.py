@@ -2,14 +2,23 @@
 
 import json
 
+from harness import controls
+
 from bot.core.digest import arguments_digest, canonical
 from bot.core.keys import read, ring
 from bot.core.run import Slot, Stage
 from bot.engine.parts import acting, consent_digest, definition
 from bot.store import audit
-from harness import controls
 
-TERMINAL = {"approved", "answered", "denied", "declined", "expired", "cancelled", "void"}
+TERMINAL = {
+    "approved",
+    "answered",
+    "denied",
+    "declined",
+    "expired",
+    "cancelled",
+    "void",
+}
 
 
 async def assert_invariants(bench) -> None:
@@ -34,7 +43,9 @@ async def _everything(bench, run):
 
     def unit(tx):
         row = store.run(tx, tenant, run)
-        calls = [c for t in range(1, row.state.turn + 1) for c in store.calls(tx, run, t)]
+        calls = [
+            c for t in range(1, row.state.turn + 1) for c in store.calls(tx, run, t)
+        ]
         requests = store.requests(tx, run)
         votes = {r.ref: store.votes(tx, r.ref) for r in requests}
         return row, calls, requests, votes
@@ -97,7 +108,9 @@ def _executions_happen_once(views, lines) -> None:
     for execution in set(named):
         times = named.count(execution)
         idempotent = any(
-            line["tool"] == "careful" for line in lines if line.get("execution") == execution
+            line["tool"] == "careful"
+            for line in lines
+            if line.get("execution") == execution
         )
         assert times <= (3 if idempotent else 1), execution
     claimed = sum(c.execution != "" for _, calls, _, _ in views for c in calls)
@@ -123,7 +136,7 @@ async def _every_change_is_audited(bench) -> None:
 
 
 async def _one_actionable_card(bench) -> None:
-    """I9: at most one card with controls per request and place; closed ones have none."""
+    """I9: one card with controls per request and place, none on closed ones."""
     state = await bench.slack.state()
     places = await bench.rows(
         "SELECT o.channel, o.ts, r.status, r.ref, o.destination FROM outbox o"

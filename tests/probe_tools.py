@@ -88,9 +88,7 @@ def countdown(
 ) -> object:
     """Ask something of a kind that nobody has heard of."""
     if ctx is None or ctx.answer is None:
-        return pending(
-            kind="countdown", prompt=text, url=url or None, data={"from": 3}
-        )
+        return pending(kind="countdown", prompt=text, url=url or None, data={"from": 3})
     note("countdown", {"text": text}, ctx, ok=ctx.answer.ok)
     return "lift-off"
 

@@ -80,7 +80,7 @@ def question_digest(
 ) -> str:
     """Digest that tells whether the same thing was asked before."""
     return _digest(
-        "question",
+        "asked",
         {
             "tool": tool,
             "definition": definition,

@@ -26,7 +26,7 @@ def headline(rule: Rule, tool: str, arguments: str) -> str:
     `arguments` is the call's canonical JSON text.
     """
     if not rule.headline:
-        return one_line(tool, LIMIT)
+        return one_line(tool, LIMIT) or '""'
     values = parsed(arguments)
 
     def fill(found: re.Match[str]) -> str:

@@ -68,7 +68,7 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """A Slack user as looked up at that moment."""
+    """A person as looked up at that moment."""
 
     user: str
     team: str | None

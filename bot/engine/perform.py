@@ -33,8 +33,8 @@ from bot.ports import CallRow, RequestRow, RunRow, Tx
 
 log = structlog.get_logger(__name__)
 
-#: Slack silent about the voters: look again after the time that has passed since the
-#: decision, within these bounds, in milliseconds.
+#: Nothing to be learned about the voters: look again after the time that has passed
+#: since the decision, within these bounds, in milliseconds.
 SHORTEST_WAIT, LONGEST_WAIT = 5_000, 60_000
 #: How many seconds one look at the voters may take.
 LOOKUPS = 10.0
@@ -123,7 +123,7 @@ async def _consent_now(parts: Parts, standing: _Standing) -> str | None:
 
 
 async def _put_off(parts: Parts, standing: _Standing) -> bool:
-    """Slack is silent about a voter: wait, until the request's expiry, then void."""
+    """Nobody can say about a voter: wait, until the request's expiry, then void."""
 
     def unit(tx: Tx) -> bool:
         run = parts.store.run(tx, parts.tenant, standing.run.id)
@@ -218,7 +218,8 @@ def _context(claimed: _Claimed) -> ToolContext | None:
         run_id=standing.run.id,
         requester=standing.run.requester,
         execution_id=claimed.name,
-        idempotency_key=claimed.name,
+        # Unique for ever, also after a database was begun anew with number 1.
+        idempotency_key=f"{standing.run.id}:{claimed.name}",
         answers=answers,
     )
 

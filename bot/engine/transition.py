@@ -140,7 +140,7 @@ def _carry(
             _settle(parts, tx, run, effect, cause, now)
         case CallTool():
             call = calls[effect.ordinal]
-            execution = f"{run.number}-{effect.ordinal}.{effect.execution}"
+            execution = f"{run.number}-{call.turn}.{effect.ordinal}.{effect.execution}"
             if not parts.store.claim_call(tx, call, execution, now):
                 raise Lost(f"execution {execution} was started before")
             _audit(parts, tx, run, "claimed", cause, now, call=call)
@@ -265,7 +265,9 @@ def _news(
     )
     if what in ("ended", "unknown") and unsent and unsent.body["what"] == "decided":
         shared = {"what": "decided_and_ended" if what == "ended" else what}
-        parts.store.save_message(tx, replace(unsent, body=shared, due_at=now))
+        # It may be on its way: one more is wanted, whichever of the two arrives.
+        more = replace(unsent, body=shared, due_at=now, wanted=unsent.wanted + 1)
+        parts.store.save_message(tx, more)
         return
     row = MessageRow(
         tenant=parts.tenant,

@@ -51,8 +51,8 @@ def group(usergroup_id: str) -> Element:
 
 
 def line(*elements: Element | str) -> Part:
-    """Our own words, with elements among them."""
-    made = [text(one) if isinstance(one, str) else one for one in elements]
+    """Our own words, with elements among them; empty words are left out."""
+    made = [text(one) if isinstance(one, str) else one for one in elements if one]
     return {"type": "rich_text_section", "elements": made}
 
 

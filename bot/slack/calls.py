@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import aiohttp
-from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.errors import DeliveryError
-from bot.slack.failures import Failure, refusal
+from bot.slack.failures import FAILURES, Failure, refusal
 
 Json = dict[str, Any]
 
@@ -25,7 +23,7 @@ async def answer(call: Awaitable[AsyncSlackResponse]) -> Json:
     """What a call answered; every failure is a `DeliveryError`."""
     try:
         response = await call
-    except (SlackClientError, aiohttp.ClientError, OSError, TimeoutError) as error:
+    except FAILURES as error:
         found = refusal(error)
         passing = found.kind in (Failure.WAIT, Failure.AMBIGUOUS)
         raise DeliveryError(found.code, temporary=passing) from None

@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
-from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.engine.parts import Parts
 from bot.engine.reading import card_view
 from bot.ports import CardView, MessageRow, Tx
-from bot.slack.failures import Refusal, refusal
+from bot.slack.failures import FAILURES, Refusal, refusal
 from bot.slack.ids import Sign
 from bot.slack.people import SlackPeople
 from bot.slack.render import news, request, run
@@ -55,7 +54,7 @@ async def deliver(desk: Desk, row: MessageRow) -> Refusal | None:
             await _card(desk, row)
         else:
             await _words(desk, row)
-    except (SlackClientError, OSError, TimeoutError) as error:
+    except FAILURES as error:
         return refusal(error)
     return None
 
@@ -159,7 +158,7 @@ async def _find_lost(desk: Desk, row: MessageRow) -> tuple[str, str] | None:
             limit=SEARCH_LIMIT,
             include_all_metadata=True,
         )
-    except SlackClientError as error:
+    except FAILURES as error:
         log.info("lost_post_not_searched", message=row.id, code=refusal(error).code)
         return None
     for message in history.get("messages") or []:
@@ -184,7 +183,10 @@ async def _neutralise(desk: Desk, row: MessageRow) -> None:
 async def _words(desk: Desk, row: MessageRow) -> None:
     """News in the card's thread, or a notice to whoever asked; doubling is harmless."""
     view = await view_of(desk, row)
-    drawn = WORDS[str(row.body["what"])](view, row.body)
+    what = str(row.body["what"])
+    if what == "decided_and_ended" and row.sent:
+        what = "ended"  # the decision was told before the end could join it
+    drawn = WORDS[what](view, row.body)
     for channel, thread in await _where(desk, row, view):
         await desk.client.chat_postMessage(
             channel=channel,

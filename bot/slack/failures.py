@@ -5,12 +5,14 @@ Pure tables. What is then done about it stands in `delivery.py` and `courier.py`
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from enum import StrEnum
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
+
+#: Everything that a Web API call can fail with.
+FAILURES = (SlackClientError, aiohttp.ClientError, OSError, TimeoutError)
 
 
 class Failure(StrEnum):
@@ -81,9 +83,7 @@ def refusal(error: BaseException) -> Refusal:
         return _api_refusal(error)
     if isinstance(error, aiohttp.ClientConnectorError):
         return Refusal(kind=Failure.WAIT, code="unreachable", wait=2.0)
-    if isinstance(
-        error, SlackClientError | aiohttp.ClientError | asyncio.TimeoutError | OSError
-    ):
+    if isinstance(error, FAILURES):
         return Refusal(kind=Failure.AMBIGUOUS, code=type(error).__name__)
     raise error
 

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 import httpx
 import structlog
-from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.ports import Clock
+from bot.slack.failures import FAILURES
 from bot.slack.render.message import Message
 
 log = structlog.get_logger(__name__)
@@ -88,7 +88,7 @@ class Replies:
                 link_names=False,
                 **arguments,
             )
-        except (SlackClientError, OSError, TimeoutError) as error:
+        except FAILURES as error:
             log.info("reply_refused", by=method.__name__, code=type(error).__name__)
             return False
         return True

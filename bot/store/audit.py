@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.digest import canonical
-from ..core.keys import Key, Keyring, mac, mac_matches
-from ..ports import AuditRow, Tenant, Tx
+from bot.core.digest import canonical
+from bot.core.keys import Key, Keyring, mac, mac_matches
+from bot.ports import AuditRow, Tenant, Tx
 
 SCHEME = "audit 1"
 #: What stands in place of a previous MAC in the first row.

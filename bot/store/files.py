@@ -12,7 +12,7 @@ import shlex
 import stat
 from pathlib import Path
 
-from ..errors import Problem, StoreError
+from bot.errors import Problem, StoreError
 
 #: What may stand beside `<name>`; all of it holds what people said and decided.
 _BESIDE = ("", "-wal", "-shm", "-journal", ".lock")

@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import StoreBusy, StoreError
-from ..ports import Clock, Tx
+from bot.errors import StoreBusy, StoreError
+from bot.ports import Clock, Tx
 
 #: White space, comments and what else SQLite skips before a statement's first word.
 _SKIPPED = r"(?:[\s;\ufeff]|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z))*"

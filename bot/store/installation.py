@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..ports import Identity, Tenant, Tx
-from . import rows
+from bot.ports import Identity, Tenant, Tx
+from bot.store import rows
 
 #: How long a delivery is remembered: past it, its signature is refused anyway (T2).
 REMEMBERED = 15 * 60 * 1000

@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
-from ..errors import Locked
-from ..ports import Clock
-from . import files
+from bot.errors import Locked
+from bot.ports import Clock
+from bot.store import files
 
 WAIT = 30.0  # seconds
 _POLL = 0.2

@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 from sqlite_utils import Database
 
-from ..errors import Problem, StoreError
-from . import files
-from .migrations import MIGRATIONS, NAMES
+from bot.errors import Problem, StoreError
+from bot.store import files
+from bot.store.migrations import MIGRATIONS, NAMES
 
 APPLICATION_ID = 0x4353474E  # "CSGN", in the file's header
 BUSY_MS = 1000

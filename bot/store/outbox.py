@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import StoreError
-from ..ports import MessageRow, Tenant, Tx
-from . import rows
+from bot.errors import StoreError
+from bot.ports import MessageRow, Tenant, Tx
+from bot.store import rows
 
 _ADD = """
     INSERT INTO outbox (enterprise, team, kind, run, request, destination, channel, ts,

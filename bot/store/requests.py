@@ -6,8 +6,8 @@ comes second changes nothing and learns it (T19, I3).
 
 from __future__ import annotations
 
-from ..ports import RequestRow, RequestStatus, Tenant, Tx, VoteRow
-from . import rows
+from bot.ports import RequestRow, RequestStatus, Tenant, Tx, VoteRow
+from bot.store import rows
 
 #: These say yes: they need the request's expiry to be still ahead (T25).
 _YES = ("approved", "answered")

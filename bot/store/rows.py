@@ -13,9 +13,9 @@ from dataclasses import MISSING, fields
 from sqlite3 import Row
 from typing import Any
 
-from ..core.policy import Rule
-from ..core.run import from_json, to_json
-from ..ports import (
+from bot.core.policy import Rule
+from bot.core.run import from_json, to_json
+from bot.ports import (
     CallRow,
     Identity,
     MessageRow,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..core.machine import MAX_ATTEMPTS
-from ..errors import StoreError
-from ..ports import CallRow, RunRow, Tenant, Tx
-from . import rows
+from bot.core.machine import MAX_ATTEMPTS
+from bot.errors import StoreError
+from bot.ports import CallRow, RunRow, Tenant, Tx
+from bot.store import rows
 
 _ADD_RUN = """
     INSERT INTO runs (id, number, enterprise, team, requester, requester_name, channel,

@@ -18,15 +18,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
-from ..core.keys import Keyring
-from ..errors import StoreError
-from ..ports import AuditRow, Clock, Store, Tenant, Tx
-from . import audit, files, groups, opening
-from .groups import Job
-from .installation import Installation
-from .outbox import Outbox
-from .requests import Requests
-from .runs import Runs
+from bot.core.keys import Keyring
+from bot.errors import StoreError
+from bot.ports import AuditRow, Clock, Store, Tenant, Tx
+from bot.store import audit, files, groups, opening
+from bot.store.groups import Job
+from bot.store.installation import Installation
+from bot.store.outbox import Outbox
+from bot.store.requests import Requests
+from bot.store.runs import Runs
 
 T = TypeVar("T")
 #: What waits for the thread: a unit, and whether it writes. None: stop.

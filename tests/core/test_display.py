@@ -251,7 +251,7 @@ def test_a_look_alike_is_found_behind_marks_and_gaps(text):
 
 
 def test_more_than_three_warnings_are_counted():
-    found = warnings({name: LATIN_CYRILLIC for name in "abcde"})
+    found = warnings(dict.fromkeys("abcde", LATIN_CYRILLIC))
 
     assert found == [
         'Contains a look-alike letter in "a".',

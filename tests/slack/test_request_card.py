@@ -24,6 +24,7 @@ from views import (
     approved,
     asked_by_tool,
     card_view,
+    done,
     failed,
     request_row,
     settled,
@@ -139,7 +140,7 @@ def test_arguments_are_shown_whole_and_told_apart():
         "b": 1,
         "c": ["x", {"k": None}],
         "d e": 'q"',
-        "long": "z" * 5000,
+        "f": "z" * 5000,
     }
     shown = boxes(card(card_view(arguments=values)))[0].split("\n")
 
@@ -328,14 +329,7 @@ def test_an_own_approval_is_said():
 
 
 def test_a_result_is_cut_with_a_count():
-    returned = Returned(ordinal=1, execution=1, output="x" * 9000)
-    call = {
-        **STARTED,
-        "ended_at": AT + 4 * MINUTE,
-        "outcome": "ok",
-        "output": "x" * 9000,
-    }
-    result = boxes(card(approved(ENTER, returned, call=call)))[-1]
+    result = boxes(card(done("x" * 9000)))[-1]
 
     assert len(result) == limits.RESULT
     assert result.endswith(" more characters)")
@@ -349,14 +343,15 @@ def test_what_ran_is_folded_with_a_count():
 
 
 def test_a_tool_that_stopped_at_its_question_did_not_go_on():
-    view = settled(
-        "declined",
-        NO,
-        request={"gate": False, "kind": "wait"},
-        call={"execution": "318-1.1"},
+    question = Suspended(ordinal=1, execution=1, prompt="City?", question="q")
+    declined = {"status": "declined", "decided_by": "U0BEN", "decided_name": "Ben"}
+    view = card_view(
+        (ENTER, question, NO),
+        request={"gate": False, "kind": "wait", **declined},
+        call=STARTED,
     )
 
-    assert "Declined by Ben <14:25>. It did not go on." in words(card(view))
+    assert "Declined by Ben. It did not go on." in words(card(view))
 
 
 def test_an_approved_call_that_asks_further_says_for_what_it_waits():

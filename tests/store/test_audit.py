@@ -97,6 +97,26 @@ async def test_swapped_rows_are_found(chain, keys):
     assert (await fault(chain, keys)).seq == 2
 
 
+async def test_row_of_another_history_is_found(chain, keys, home, now):
+    """Made by us, with the right key and number, but after something else."""
+
+    def other_history(tx):
+        kept = tx.execute("SELECT * FROM audit ORDER BY seq").fetchall()
+        tx.execute("DELETE FROM audit")
+        for number in range(3):
+            row = AuditRow(action="other", actor="U9")
+            audit.append(tx, keys, home, row, now + number)
+        marks = ", ".join("?" * len(COLUMNS))
+        tx.execute("DELETE FROM audit WHERE seq < 3")
+        for row in kept[:2]:
+            tx.execute(f"INSERT INTO audit VALUES ({marks})", tuple(row))
+
+    await chain.write(other_history)
+
+    expected = audit.Fault(seq=3, reason="it does not follow the row before it")
+    assert await fault(chain, keys) == expected
+
+
 async def test_chain_cannot_fork(chain):
     def copy(tx):
         columns = ", ".join(COLUMNS[1:])

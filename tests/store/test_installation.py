@@ -39,6 +39,7 @@ async def test_old_deliveries_are_forgotten_in_passing(store, home, now):
     await first(store, OTHER, "other", now)
     later = now + 15 * 60 * 1000
     await first(store, home, "on time", later)
+    assert await first(store, home, "old0", later) == ""
     for number in range(2):
         await first(store, home, f"new{number}", later + 1)
 

@@ -205,6 +205,23 @@ async def test_file_cut_short_is_refused_even_after_a_clean_stop(
     await refused(open_store, path, "damaged")
 
 
+async def test_stop_counts_as_clean_only_once_it_is_over(path, open_store):
+    def marker():
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+            clean = connection.execute("SELECT clean FROM marker").fetchone()[0]
+        connection.close()
+        return clean
+
+    seen = []
+    for _ in range(2):
+        store = await open_store()
+        seen.append(marker())
+        await store.close()
+        seen.append(marker())
+
+    assert seen == [0, 1, 0, 1]
+
+
 async def test_whole_file_is_read_only_when_it_must_be(path, open_store, home):
     """A clean stop is believed; the same damage after a kill is found."""
     await make(open_store, home, names=2000)

@@ -127,6 +127,36 @@ async def test_redraw_does_not_wait_for_a_later_time(store, ask, made, home, now
     assert await due(store, home, now) == [number]
 
 
+async def test_redraw_keeps_its_place_in_the_queue(store, ask, made, home, now):
+    request = await ask()
+    old, new = await add(
+        store,
+        made.message(run=request.run, due_at=now - 60_000),
+        made.message(due_at=now - 1),
+    )
+
+    await store.write(lambda tx: store.redraw(tx, request.run, None, now))
+
+    assert await due(store, home, now) == [old, new]
+
+
+async def test_stuck_messages_of_this_workspace_are_revived(store, made, home, now):
+    stuck = {"state": "stuck", "attempts": 8, "due_at": now + 9}
+    mine, gone, other = await add(
+        store,
+        made.message(**stuck),
+        made.message(state="gone"),
+        made.message(tenant=OTHER, **stuck),
+    )
+
+    await store.write(lambda tx: store.revive(tx, home, now))
+
+    assert await due(store, home, now) == [mine]
+    assert (await get(store, home, mine)).attempts == 0
+    assert (await get(store, home, gone)).state == "gone"
+    assert (await get(store, OTHER, other)).state == "stuck"
+
+
 async def test_redraw_while_a_card_is_on_its_way_is_not_lost(
     store, ask, made, home, now
 ):

@@ -211,12 +211,14 @@ async def test_latest_execution_is_entered_three_times_at_most(store, made, now)
 
 async def test_call_with_its_outcome_is_not_claimed(store, made, now):
     run = made.run()
-    call = made.call(run, outcome=Outcome.DECLINED)
+    call = made.call(run)
     await add(store, run, call)
-    entered = replace(call, execution="1-1")
+    await store.write(lambda tx: store.claim_call(tx, call, "1-1", now))
+    done = replace(call, execution="1-1", claimed_at=now, outcome=Outcome.OK)
+    await store.write(lambda tx: store.save_call(tx, done))
 
-    for row in (call, entered):
+    for row, execution in ((done, "1-1"), (done, "1-2"), (call, "1-2")):
         assert not await store.write(
-            lambda tx, row=row: store.claim_call(tx, row, "1-1", now)
+            lambda tx, r=row, e=execution: store.claim_call(tx, r, e, now + 1)
         )
-    assert await store.read(lambda tx: store.calls(tx, run.id, 1)) == [call]
+    assert await store.read(lambda tx: store.calls(tx, run.id, 1)) == [done]

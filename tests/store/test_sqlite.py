@@ -5,20 +5,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import resource
-import signal
 import sqlite3
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import pytest
 
 from bot.errors import StoreBusy, StoreError
 from bot.store import opening
 from bot.store.sqlite import SqliteStore
-
-ROOT = Path(__file__).parents[2]
 
 
 class Gate:
@@ -34,15 +28,6 @@ class Gate:
 
     async def reached(self):
         await asyncio.to_thread(self.entered.wait, 30)
-
-
-def committing(path):
-    return subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("committer.py")), str(path)],
-        env={"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
 
 
 def name(store, home, written):
@@ -300,6 +285,28 @@ async def test_unit_whose_commit_is_refused_fails_alone(store, home, made):
     assert await kept(store, home) == {"a", "b"}
 
 
+async def test_unit_that_has_begun_is_not_late_when_it_runs_again(
+    store, home, made, clock
+):
+    def orphan(tx):
+        store.add_request(tx, made.request(made.run()))
+        clock.seconds = 200.0
+
+    gate = Gate()
+    tasks = [
+        asyncio.create_task(store.write(unit, 150.0))
+        for unit in (gate, name(store, home, "a"), orphan, name(store, home, "b"))
+    ]
+    # All three wait behind the first one, and so in one group.
+    await gate.reached()
+    gate.opened.set()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+
+    kinds = [type(None), type(None), StoreError, StoreBusy]
+    assert [type(r) for r in results] == kinds
+    assert await kept(store, home) == {"a"}
+
+
 async def test_unit_that_ends_the_transaction_takes_nobody_with_it(store, home):
     def vandal(tx):
         store.save_name(tx, home, "vandal", "x")
@@ -368,18 +375,3 @@ async def test_closing_finishes_what_waits_and_then_refuses(path, keys, clock, h
     again = await SqliteStore.open(path, keys, clock)
     assert await kept(again, home) == {"a"}
     await again.close()
-
-
-async def test_what_was_told_survives_a_kill(path, keys, clock, home):
-    with committing(path) as child:
-        told = [child.stdout.readline().strip() for _ in range(40)]
-        child.send_signal(signal.SIGKILL)
-        told += [line.strip() for line in child.stdout if line.endswith("\n")]
-    assert child.returncode == -signal.SIGKILL
-    assert len(set(told)) == len(told) >= 40
-
-    store = await SqliteStore.open(path, keys, clock)
-    found = await kept(store, home)
-    await store.close()
-
-    assert set(told) <= found

@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import Any, cast
 
 from bot.core.policy import Decision
-from bot.engine.answering import UNKNOWN, Click, Reply, answer, cancel, report, unknown
+from bot.engine.answering import answer
+from bot.engine.clicks import UNKNOWN, Click, Reply, unknown
+from bot.engine.steering import cancel, report
 from bot.slack.handlers.services import Services
 from bot.slack.ids import OUTCOME_DECISIONS, REQUEST_DECISIONS, control
 from bot.slack.payloads import Pressed, pressed, same_installation

@@ -192,8 +192,11 @@ def _asked_and_approved(view: CardView, *, also: bool) -> list[str]:
     """Whoever asked; and whoever approved, when that concerns them too."""
     if not also:
         return [view.run.requester]
-    approvers = [vote.user for vote in view.votes if vote.decision == "approve"]
-    return list(dict.fromkeys([view.run.requester, *approvers]))
+    call = _call(view)
+    about = (call.turn, call.ordinal)
+    asked = [r for r in view.requests if (r.turn, r.ordinal) == about]
+    yes = [v.user for r in asked for v in agreed(view, r) if v.decision == "approve"]
+    return list(dict.fromkeys([view.run.requester, *yes]))
 
 
 def _reply(view: CardView, told: Told, people: Iterable[str]) -> Message:

@@ -35,6 +35,7 @@ from ..words import (
     requester,
 )
 from .message import Message, message
+from .settled import not_run
 
 CANNOT = "This card cannot be answered. /approvals shows what waits for you."
 CHANGED_NOTHING = "Your click changed nothing."
@@ -61,7 +62,7 @@ class Clicked:
         """The number to say aloud."""
         if self.view is None:
             return "this card"
-        about_run = self.decision == "cancel"
+        about_run = self.decision in _STEERING
         return label(self.view.run, None if about_run else self.view.request)
 
     @property
@@ -297,19 +298,35 @@ REFUSALS: Mapping[str, Callable[[Clicked], Words]] = {
 
 def receipt(view: CardView, decision: str) -> Message:
     """What a click that counted did, and what it did not do."""
-    about = view.request
-    number = label(view.run, None if decision == "cancel" else about)
-    call = view.call if view.calls else None
-    rule = about.rule if about is not None else (call.rule if call else None)
-    subject = headline(rule, call.tool, call.arguments) if rule and call else number
+    number = label(view.run, None if decision in _STEERING else view.request)
     said = {
-        "approve": f"You approved {number}: {subject}. It starts now.",
-        "deny": f"You denied {number}: {subject}. It did not run.",
-        "done": f"You marked {number} as done. It goes on now.",
-        "decline": f"You declined {number}. It does not go on.",
+        "approve": f"You approved {number}{_subject(view)}. Its card shows how it ends.",
+        "deny": f"You denied {number}{_subject(view)}. {_nothing(view)}",
+        "done": f"You marked {number} as done. Its card shows how it goes on.",
+        "decline": f"You declined {number}. {_nothing(view)}",
         "cancel": f"You cancelled {number}. {_after_cancel(view)}",
         "ran": f"You said that {number} ran. Nothing was started.",
         "not_run": f"You said that {number} did not run. Nothing was started.",
-        "again": f"{number} runs again by the rules of today.",
+        "again": _again(view),
     }
     return message(said[decision])
+
+
+def _subject(view: CardView) -> str:
+    if view.request is None:
+        return ""
+    call = view.call
+    return f": {headline(view.request.rule, call.tool, call.arguments)}"
+
+
+def _nothing(view: CardView) -> str:
+    return not_run(view, view.request) if view.request is not None else ""
+
+
+def _again(view: CardView) -> str:
+    """A call of unknown outcome is asked anew, or runs again as it did before."""
+    number, request = label(view.run), view.request
+    if request is None or request.status != "open":
+        return f"{number} runs again; its card shows how it ends."
+    anew = label(view.run, request)
+    return f"{number} is asked anew as {anew}. It has not run again."

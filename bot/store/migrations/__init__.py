@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sqlite_utils import Migrations
 
-from . import s001_runs, s002_outbox, s003_audit
+from bot.store.migrations import s001_runs, s002_outbox, s003_audit
 
 STEPS = (s001_runs.step, s002_outbox.step, s003_audit.step)
 NAMES = ("001_runs", "002_outbox", "003_audit")

@@ -1,0 +1,99 @@
+"""A click, as far as deciding needs it, and what every kind of click shares.
+
+A refusal is always one audit row and never a change; the card that was clicked is
+drawn anew, since it may be stale, and a stray copy of ours loses its controls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bot.engine.parts import Parts, committed
+from bot.engine.transition import label
+from bot.ports import AuditRow, CardView, MessageRow, Tx
+
+
+@dataclass(frozen=True, kw_only=True)
+class Click:
+    """A verified click, as far as deciding needs it."""
+
+    user: str
+    ref: str  # of a request, a call or a run, depending on the decision
+    decision: str
+    channel: str  # where the card is that was clicked
+    ts: str
+    ours: bool  # the card was posted by this app
+    private: bool = False  # it was a private reply: drawn for that person, never kept
+    lookups: float = 1.2  # seconds for finding people out
+    deadline: float | None = None  # monotonic: when the write must have begun
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What became of a click: a code ("" = it counted), and what it is about."""
+
+    code: str = ""
+    view: CardView | None = None
+    run: str = ""  # to be looked at
+
+
+UNKNOWN = Reply(code="unknown_request")
+
+
+async def unknown(parts: Parts, click: Click) -> Reply:
+    """A click that leads to nothing: audited, and a stray card of ours neutralised."""
+
+    def unit(tx: Tx) -> Reply:
+        now = parts.clock.now()
+        row = AuditRow(
+            action="refused unknown_request",
+            actor=click.user,
+            body={"decision": click.decision},
+        )
+        parts.store.audit(tx, parts.tenant, row, now)
+        known = parts.store.message_at(tx, parts.tenant, click.channel, click.ts)
+        if known is not None and known.run:
+            parts.store.redraw(tx, known.run, None, now)
+        elif click.ours and not click.private:
+            neutralised(parts, tx, click, now)
+        return UNKNOWN
+
+    return await committed(parts, unit, click.deadline)
+
+
+def refuse(
+    parts: Parts, tx: Tx, click: Click, view: CardView, code: str, now: int
+) -> Reply:
+    """One audit row, and the card that was clicked is drawn anew: it may be stale."""
+    row = AuditRow(
+        action=f"refused {code}",
+        actor=click.user,
+        request=view.request.ref if view.request else view.run.id,
+        label=label(view.run, view.request),
+        body={"decision": click.decision},
+    )
+    parts.store.audit(tx, parts.tenant, row, now)
+    closed = view.request is not None and view.request.status != "open"
+    if closed or view.run.ended_at is not None:
+        parts.store.redraw(tx, view.run.id, None, now)
+    return Reply(code=code, view=view)
+
+
+def neutralised(parts: Parts, tx: Tx, click: Click, now: int) -> bool:
+    """Take the controls off a message of ours that is no card; False when it is one."""
+    if not click.channel or not click.ts:
+        return False
+    at = parts.store.message_at(tx, parts.tenant, click.channel, click.ts)
+    if at is None:
+        row = MessageRow(
+            tenant=parts.tenant,
+            kind="neutral",
+            channel=click.channel,
+            ts=click.ts,
+            due_at=now,
+        )
+        parts.store.add_message(tx, row)
+    elif at.kind == "neutral":
+        again = replace(at, wanted=at.wanted + 1, due_at=now, state="live")
+        parts.store.save_message(tx, again)
+    return at is None or at.kind == "neutral"

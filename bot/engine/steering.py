@@ -1,0 +1,154 @@
+"""Clicks that steer a run: cancel it, or say how a call of unknown outcome ended.
+
+The requester and the approvers may do so. Like every click: rows read, people looked
+up, then one write that decides from the rows as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from bot.core.events import Cancelled, Event, Reopened, Reported
+from bot.core.policy import Facts, Rule, Verdict, groups_of, may_report
+from bot.core.run import Slot, Stage
+from bot.engine.asking import approvers_among, direct_places, gate_prompt
+from bot.engine.clicks import UNKNOWN, Click, Reply, neutralised, refuse, unknown
+from bot.engine.parts import Parts, committed, redefined
+from bot.engine.reading import card_view
+from bot.engine.transition import Cause, apply
+from bot.ports import CallRow, RunRow, Tx
+
+
+async def cancel(parts: Parts, click: Click) -> Reply:
+    """A click on *Cancel run*."""
+
+    def find(tx: Tx) -> tuple[RunRow, list[CallRow]] | None:
+        run = parts.store.run(tx, parts.tenant, click.ref)
+        if run is None:
+            return None
+        return run, parts.store.calls(tx, run.id, run.state.turn)
+
+    def unit(tx: Tx, facts: Facts) -> Reply:
+        found = find(tx)
+        if found is None:
+            return UNKNOWN
+        run, calls = found
+        view = card_view(parts, tx, run.id)
+        now = parts.clock.now()
+        if not _placed(parts, tx, click, run.id):
+            return refuse(parts, tx, click, view, "wrong_message", now)
+        if run.state.stage is Stage.ENDED or run.state.cancelled:
+            code = "cancelled" if run.state.cancelled else "ended"
+            return refuse(parts, tx, click, view, code, now)
+        verdict = _may_steer([c.rule for c in calls], run, click.user, facts, parts)
+        if not verdict.ok:
+            return refuse(parts, tx, click, view, verdict.code, now)
+        name = facts.people[click.user].name
+        run = replace(
+            run, cancelled_by=click.user, cancelled_name=name, cancelled_at=now
+        )
+        cause = Cause(actor=click.user, name=name)
+        apply(parts, tx, run, Cancelled(), cause, now)
+        return Reply(view=card_view(parts, tx, run.id), run=run.id)
+
+    found = await parts.store.read(find)
+    if found is None:
+        return await unknown(parts, click)
+    rules = [call.rule for call in found[1]]
+    return await _steered(parts, click, rules, unit)
+
+
+async def report(parts: Parts, click: Click) -> Reply:
+    """A click on *It ran*, *It did not run* or *Run again, asks anew*."""
+    found = await parts.store.read(
+        lambda tx: parts.store.call_by_ref(tx, parts.tenant, click.ref)
+    )
+    if found is None:
+        return await unknown(parts, click)
+
+    def unit(tx: Tx, facts: Facts) -> Reply:
+        call = parts.store.call_by_ref(tx, parts.tenant, click.ref)
+        run = parts.store.run(tx, parts.tenant, call.run) if call else None
+        if call is None or run is None:
+            return UNKNOWN
+        view = card_view(parts, tx, run.id)
+        now = parts.clock.now()
+        if not _placed(parts, tx, click, run.id):
+            return refuse(parts, tx, click, view, "wrong_message", now)
+        current = call.turn == run.state.turn
+        if not current or run.state.call(call.ordinal).slot is not Slot.UNKNOWN:
+            return refuse(parts, tx, click, view, "outcome_known", now)
+        verdict = _may_steer([call.rule], run, click.user, facts, parts)
+        if not verdict.ok:
+            return refuse(parts, tx, click, view, verdict.code, now)
+        return _report(parts, tx, click, run, call, facts, now)
+
+    return await _steered(parts, click, [found.rule, parts.rule(found.tool)], unit)
+
+
+def _report(
+    parts: Parts,
+    tx: Tx,
+    click: Click,
+    run: RunRow,
+    call: CallRow,
+    facts: Facts,
+    now: int,
+) -> Reply:
+    name = facts.people[click.user].name
+    cause = Cause(actor=click.user, name=name, audit={"reported": click.decision})
+    event: Event
+    if click.decision == "again":
+        rule = parts.rule(call.tool)
+        if rule is None or rule.gate == "deny" or run.state.cancelled:
+            view = card_view(parts, tx, run.id)
+            return refuse(parts, tx, click, view, "cannot_run_again", now)
+        # The same call under today's rule and tool: a new digest to agree to.
+        call = redefined(parts, call, rule, run.requester)
+        parts.store.save_call(tx, call)
+        people = approvers_among(rule, facts, run.requester)
+        cause = replace(cause, places=direct_places(rule, people))
+        gate = gate_prompt(call.tool) if rule.gate == "ask" else None
+        event = Reopened(ordinal=call.ordinal, gate=gate)
+    else:
+        ran = click.decision == "ran"
+        event = Reported(ordinal=call.ordinal, ran=ran, by=name or click.user)
+    apply(parts, tx, run, event, cause, now)
+    return Reply(view=card_view(parts, tx, run.id), run=run.id)
+
+
+# -- what they share
+
+
+def _placed(parts: Parts, tx: Tx, click: Click, run: str) -> bool:
+    """Whether the click is on a card of this run, or on a private list of it."""
+    if click.private:
+        return True
+    at = parts.store.message_at(tx, parts.tenant, click.channel, click.ts)
+    if at is not None:
+        return at.run == run and at.kind in ("request", "run")
+    if click.ours:
+        neutralised(parts, tx, click, parts.clock.now())
+    return False
+
+
+def _may_steer(
+    rules: list[Rule], run: RunRow, user: str, facts: Facts, parts: Parts
+) -> Verdict:
+    verdicts = [
+        may_report(rule, run.requester, user, facts, parts.tenant.team)
+        for rule in rules
+    ]
+    return next((v for v in verdicts if not v.ok), Verdict(ok=True))
+
+
+async def _steered(
+    parts: Parts,
+    click: Click,
+    rules: list[Rule | None] | list[Rule],
+    unit: Callable[[Tx, Facts], Reply],
+) -> Reply:
+    groups = sorted(groups_of(rules))
+    facts = await parts.people.facts([click.user], groups, click.lookups)
+    return await committed(parts, lambda tx: unit(tx, facts), click.deadline)
