@@ -43,6 +43,7 @@ from bot.store.sqlite import SqliteStore
 from bot.tools.loader import load_tools
 from bot.tools.toolkit import Toolkit
 from bot.web import health
+from bot.web.server import server
 
 log = structlog.get_logger(__name__)
 
@@ -52,8 +53,6 @@ TOOL_THREADS = 16
 PATIENCE = 10.0
 #: How long one Web API call may take, in seconds.
 CALL_TIMEOUT = 10
-#: Bounds idle and dripping headers (T4), in seconds.
-KEEPALIVE = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,8 +192,8 @@ async def run(bot: Bot, host: str, port: int) -> None:
 
     Order of the end: no new callbacks, what is running gets its time, then the rest.
     """
-    server = web.AppRunner(bot.site, keepalive_timeout=KEEPALIVE, access_log=None)
-    await server.setup()
+    serving = server(bot.site)
+    await serving.setup()
     background: list[asyncio.Task[None]] = []
     try:
         await revive(bot)
@@ -203,11 +202,11 @@ async def run(bot: Bot, host: str, port: int) -> None:
             asyncio.create_task(bot.courier.run(bot.desk), name="courier"),
             asyncio.create_task(bot.sweeper.run(), name="sweeper"),
         ]
-        await web.TCPSite(server, host, port).start()
+        await web.TCPSite(serving, host, port).start()
         log.info("ready", host=host, port=port)
         await asyncio.gather(*background)
     finally:
-        await server.cleanup()
+        await serving.cleanup()
         await bot.runner.stop(PATIENCE)
         for task in background:
             task.cancel()

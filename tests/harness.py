@@ -26,6 +26,7 @@ from bot.playground.server import Playground
 from bot.slack.courier import SlackCourier
 from bot.slack.manifest import manifest
 from bot.store.sqlite import SqliteStore
+from bot.web.server import server
 
 ADA, BEN, CLEO = "U0ADA", "U0BEN", "U0CLEO"
 OPS, GENERAL, PRIVATE = "C0OPS", "C0GENERAL", "C0PRIVATE"
@@ -95,9 +96,11 @@ def free_port() -> int:
 class Bench:
     """One workspace, one database, one bot that can be stopped and started."""
 
-    def __init__(self, folder: Path, *, policy: str = POLICY, tools="probe_tools"):
+    def __init__(
+        self, folder: Path, *, policy: str = POLICY, tools="probe_tools", clock=None
+    ):
         self.folder = folder
-        self.clock = FakeClock()
+        self.clock = clock or FakeClock()
         self.key = generate()
         self.probe_log = folder / "probe.jsonl"
         self.policy(policy)
@@ -159,7 +162,7 @@ class Bench:
             raise
         await assembly.revive(self.bot)
         await self.bot.sweeper.recover()
-        self._server = web.AppRunner(self.bot.site, access_log=None)
+        self._server = server(self.bot.site)
         await self._server.setup()
         site = web.TCPSite(self._server, "127.0.0.1", free_port())
         await site.start()
@@ -187,6 +190,12 @@ class Bench:
     async def restart(self) -> None:
         await self.stop()
         await self.start()
+
+    async def pull_plug(self) -> None:
+        """Stop and leave what is running where it is, as a crash would."""
+        assert self.bot is not None
+        await self.bot.runner.stop(0)
+        await self.stop()
 
     # -- what people do ----------------------------------------------------------------
 
@@ -283,6 +292,26 @@ class Bench:
     async def phone(self, user: str) -> list[str]:
         state = await self.slack.state()
         return [n["text"] for n in state["notifications"].get(user, [])]
+
+    async def refusals(self) -> list[str]:
+        """The code of every refusal so far, oldest first."""
+        rows = await self.rows(
+            "SELECT action FROM audit WHERE action LIKE 'refused %' ORDER BY seq"
+        )
+        return [action.removeprefix("refused ") for (action,) in rows]
+
+    async def statuses(self) -> list[str]:
+        """How every request stands, in the order in which they were asked."""
+        rows = await self.rows("SELECT status FROM requests ORDER BY rowid")
+        return [status for (status,) in rows]
+
+    def calls(self, method: str) -> list[dict]:
+        """The arguments of every call of a Web API method so far, oldest first."""
+        return [
+            entry["request"]["args"]
+            for entry in self.slack.log()
+            if entry["kind"] == f"api:{method}"
+        ]
 
     def ran(self, tool: str | None = None) -> list[dict]:
         """The lines that tools have left."""

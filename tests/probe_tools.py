@@ -8,7 +8,7 @@ import json
 import os
 import threading
 
-from bot import ToolContext, pending, tool
+from bot import Request, ToolContext, ToolResult, pending, tool
 
 #: A tool named here waits until its event is set; a test's way to stop time inside it.
 GATES: dict[str, threading.Event] = {}
@@ -109,3 +109,20 @@ def talks(output: str) -> str:
     """Give back what it was given."""
     note("talks", {})
     return output
+
+
+@tool
+def asks_until(expires: str, ctx: ToolContext | None = None) -> object:
+    """Ask with exactly this expiry, whatever it is."""
+    if ctx is None or ctx.answer is None:
+        question = Request("R1", "countdown", "Until then?", expiresAt=expires)
+        return ToolResult("waiting", False, metadata={"pending": question})
+    note("asks_until", {"expires": expires}, ctx)
+    return "answered"
+
+
+@tool(acts_as="requester")
+def mine(what: str) -> str:
+    """Do something with the account of whoever asked."""
+    note("mine", {"what": what})
+    return "done"

@@ -200,16 +200,13 @@ def may_report(
     rule: Rule, requester: str, user: str, facts: Facts, team: str
 ) -> Verdict:
     """May this person cancel a run, or say how a call of unknown outcome ended?"""
-    person = facts.people.get(user)
-    if person is None:
-        return Verdict(ok=False, code="identity_unverified")
-    named = user == requester or _named(rule.approvers, user)
-    code = _not_full_member(person, team, named)
-    if code:
-        return Verdict(ok=False, code=code)
-    if user == requester:
-        return Verdict(ok=True)
-    return _membership(rule.approvers, person, facts, "not_approver")
+    return _concerned(rule.approvers, requester, user, facts, team)
+
+
+def may_see(rule: Rule, requester: str, user: str, facts: Facts, team: str) -> Verdict:
+    """May this person look at a request: whoever asked, or could have answered it?"""
+    entries = (*rule.approvers, *(rule.answerers or ()))
+    return _concerned(entries, requester, user, facts, team)
 
 
 def closed_code(status: str) -> str:
@@ -258,6 +255,20 @@ def _may_agree(
         if not verdict.ok:
             return verdict
     return Verdict(ok=True, self_approved=by_approvers(asked.kind) and own)
+
+
+def _concerned(
+    entries: tuple[Who, ...], requester: str, user: str, facts: Facts, team: str
+) -> Verdict:
+    person = facts.people.get(user)
+    if person is None:
+        return Verdict(ok=False, code="identity_unverified")
+    code = _not_full_member(person, team, user == requester or _named(entries, user))
+    if code:
+        return Verdict(ok=False, code=code)
+    if user == requester:
+        return Verdict(ok=True)
+    return _membership(entries, person, facts, "not_approver")
 
 
 def _may_refuse(

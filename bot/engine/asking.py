@@ -28,7 +28,7 @@ class Question:
 
 def expiry_of(request: Request, rule: Rule, now: int) -> int | None:
     """When a tool's own request runs out; None when it is past or unreadable (T25)."""
-    if request.expiresAt is None:
+    if request.expiresAt in (None, ""):  # the same thing on the wire (contract §3)
         return now + rule.expires * 1000
     try:
         at = int(parse_rfc3339(request.expiresAt).timestamp() * 1000)

@@ -53,7 +53,7 @@ async def unknown(parts: Parts, click: Click) -> Reply:
         parts.store.audit(tx, parts.tenant, row, now)
         known = parts.store.message_at(tx, parts.tenant, click.channel, click.ts)
         if known is not None and known.run:
-            parts.store.redraw(tx, known.run, None, now)
+            _repair(parts, tx, click, known.run, now)
         elif click.ours and not click.private:
             neutralised(parts, tx, click, now)
         return UNKNOWN
@@ -75,8 +75,17 @@ def refuse(
     parts.store.audit(tx, parts.tenant, row, now)
     closed = view.request is not None and view.request.status != "open"
     if closed or view.run.ended_at is not None:
-        parts.store.redraw(tx, view.run.id, None, now)
+        _repair(parts, tx, click, view.run.id, now)
     return Reply(code=code, view=view)
+
+
+def _repair(parts: Parts, tx: Tx, click: Click, run: str, now: int) -> None:
+    """Have the cards drawn anew; the clicked one also if its last edit was given up."""
+    parts.store.redraw(tx, run, None, now)
+    at = parts.store.message_at(tx, parts.tenant, click.channel, click.ts)
+    if at is not None and at.state == "stuck":
+        again = replace(at, state="live", attempts=0, wanted=at.wanted + 1, due_at=now)
+        parts.store.save_message(tx, again)
 
 
 def neutralised(parts: Parts, tx: Tx, click: Click, now: int) -> bool:

@@ -24,7 +24,14 @@ from bot.contract.types import (
 from bot.core.digest import NotCanonical, arguments_digest, canonical, parsed
 from bot.core.events import CallTool, Entering, Event, Returned, Suspended, Voided
 from bot.core.policy import by_approvers, groups_of, still_eligible
-from bot.engine.asking import Question, digest_of_question, expiry_of, preview
+from bot.engine.asking import (
+    Question,
+    approvers_among,
+    digest_of_question,
+    direct_places,
+    expiry_of,
+    preview,
+)
 from bot.engine.parts import Parts, acting, definition, unchanged
 from bot.engine.reading import asked
 from bot.engine.transition import Cause, apply
@@ -227,6 +234,7 @@ def _context(claimed: _Claimed) -> ToolContext | None:
 async def _record(parts: Parts, claimed: _Claimed, result: ToolResult) -> None:
     """Keep what the tool gave; until that is done nobody is told anything."""
     request = pending_of(result)
+    places = await _places(parts, claimed, request)
 
     def unit(tx: Tx) -> None:
         run = parts.store.run(tx, parts.tenant, claimed.standing.run.id)
@@ -234,7 +242,7 @@ async def _record(parts: Parts, claimed: _Claimed, result: ToolResult) -> None:
             return
         now = parts.clock.now()
         event, cause = _event(parts, run, claimed, result, request, now)
-        apply(parts, tx, run, event, cause, now)
+        apply(parts, tx, run, event, replace(cause, places=places), now)
 
     while True:
         try:
@@ -242,6 +250,18 @@ async def _record(parts: Parts, claimed: _Claimed, result: ToolResult) -> None:
         except StoreError:
             log.error("result_not_kept", execution=claimed.name, exc_info=True)
             await parts.clock.sleep(RESULT_RETRY)
+
+
+async def _places(
+    parts: Parts, claimed: _Claimed, request: Request | None
+) -> tuple[str, ...]:
+    """The approvers to be asked directly, when a tool itself asks for approval."""
+    rule = claimed.standing.call.rule
+    if request is None or not by_approvers(request.kind) or rule.post_to:
+        return ()
+    facts = await parts.people.facts([], sorted(groups_of([rule])), LOOKUPS)
+    people = approvers_among(rule, facts, claimed.standing.run.requester)
+    return direct_places(rule, people)
 
 
 def _event(
@@ -289,7 +309,9 @@ def _storable(text: str) -> str:
 def _cannot_ask(
     parts: Parts, run: RunRow, call: CallRow, request: Request, now: int
 ) -> str:
-    """Why a tool's own request cannot be shown in full; "" when it can."""
+    """Why a tool's own request cannot be asked, or shown in full; "" when it can."""
+    if by_approvers(request.kind) and not call.rule.approvers:
+        return "not asked: nobody can approve this, its rule names no approvers"
     try:
         canonical([request.kind, request.prompt, request.url, request.data])
     except NotCanonical as error:

@@ -66,6 +66,7 @@ class Runner:
             log.warning("run_put_off", run=run, exc_info=True)
         except Exception:
             log.error("run_failed", run=run, exc_info=True)
+            await self._give_up(run)
         finally:
             del self._moving[run]
             self._parts.courier.wake()
@@ -90,6 +91,13 @@ class Runner:
         went_on = await enter(parts, run_id, wanted[0].ordinal)
         parts.courier.wake()
         return went_on
+
+    async def _give_up(self, run: str) -> None:
+        """What was being carried out when we failed has no worker any more."""
+        try:
+            await self._parts.store.write(lambda tx: self._interrupt(tx, run))
+        except Exception:
+            log.error("run_left", run=run, exc_info=True)
 
     def _interrupt(self, tx: Tx, run_id: str) -> None:
         """No task of this process carries these calls: their worker is gone."""

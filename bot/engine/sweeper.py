@@ -58,9 +58,8 @@ class Sweeper:
                     tx, parts.tenant, now, BATCH
                 )  # type: ignore[misc]  # bound at once
             )
-            for request in late:
-                await self._expire(request)
-            if len(late) < BATCH:
+            done = [await self._safely(request) for request in late]
+            if len(late) < BATCH or not any(done):
                 break
             await asyncio.sleep(0)
         runs = await parts.store.read(
@@ -70,6 +69,17 @@ class Sweeper:
             self._runner.wake(run)
         if late:
             parts.courier.wake()
+
+    async def _safely(self, request: RequestRow) -> bool:
+        """One request that cannot be expired must not hold up the others."""
+        try:
+            await self._expire(request)
+        except StoreError:
+            raise
+        except Exception:
+            log.error("expiry_failed", run=request.run, exc_info=True)
+            return False
+        return True
 
     async def _expire(self, request: RequestRow) -> None:
         parts = self._parts

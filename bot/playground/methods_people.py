@@ -165,7 +165,8 @@ def _group_users(call: Call) -> Json:
     group = call.workspace.groups.get(call.need("usergroup"))
     if group is None or (group.disabled and not call.flag("include_disabled")):
         raise Refusal("no_such_subteam")
-    return {"users": list(group.users)}
+    page, cursor = call.page(list(group.users))
+    return {"users": page, "response_metadata": {"next_cursor": cursor}}
 
 
 def _api_test(call: Call) -> Json:

@@ -76,6 +76,9 @@ class Door:
             return web.Response(status=408)
         except web.HTTPRequestEntityTooLarge:
             return web.Response(status=413)
+        except (web.RequestPayloadError, ConnectionError):
+            # The body broke off, or is not what its headers say.
+            return web.Response(status=400)
 
     def _authentic(self, request: web.Request, raw: bytes) -> bool:
         stamp = request.headers.get("X-Slack-Request-Timestamp", "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bot.ports import Identity
+from bot.ports import Identity, Tenant
 
 Json = dict[str, Any]
 
@@ -50,6 +50,12 @@ def same_installation(body: Json, identity: Identity) -> bool:
         return False
     mine = identity.tenant
     return team == mine.team and (enterprise or "") == mine.enterprise
+
+
+def claimed(body: Json) -> Tenant:
+    """The workspace that a payload says it comes from."""
+    team, enterprise = _owner(body)
+    return Tenant(team=str(team or ""), enterprise=str(enterprise or ""))
 
 
 def _owner(body: Json) -> tuple[str | None, str | None]:

@@ -39,7 +39,10 @@ class Replies:
     async def tell(
         self, user: str, channel: str, response_url: str, said: Message
     ) -> None:
-        """Say something to one person, where they just acted."""
+        """Say something to one person, where they just acted.
+
+        Without a user and a channel, by `response_url` alone.
+        """
         for wait in (0.0, AGAIN_AFTER):
             if wait:
                 await self._clock.sleep(wait)
@@ -56,7 +59,9 @@ class Replies:
             self._client.chat_postEphemeral, channel=channel, user=user, said=said
         ):
             return True
-        return await self._call(self._client.chat_postMessage, channel=user, said=said)
+        return bool(user) and await self._call(
+            self._client.chat_postMessage, channel=user, said=said
+        )
 
     def _trusted(self, response_url: str) -> bool:
         """Only Slack's own host, or the origin that stands in for it (T49)."""

@@ -7,15 +7,17 @@ card is.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 from bot.core.policy import Decision
 from bot.engine.answering import answer
 from bot.engine.clicks import UNKNOWN, Click, Reply, unknown
+from bot.engine.foreign import note_foreign
 from bot.engine.steering import cancel, report
 from bot.slack.handlers.services import Services
 from bot.slack.ids import OUTCOME_DECISIONS, REQUEST_DECISIONS, control
-from bot.slack.payloads import Pressed, pressed, same_installation
+from bot.slack.payloads import Pressed, claimed, pressed, same_installation
 from bot.slack.render import notices
 from bot.slack.render.message import Message
 
@@ -29,8 +31,12 @@ class Clicks:
     async def pressed(self, ack: Any, body: dict[str, Any]) -> None:
         """Read the click, let the engine write, acknowledge, hand the rest off."""
         services = self._services
-        where = pressed(body, services.identity)
+        where = self._where(body)
         if not same_installation(body, services.identity):
+            actor = str(body["user"]["id"])
+            await note_foreign(
+                services.parts, claimed(body), actor, services.deadline()
+            )
             await ack()
             self._say(where, notices.refusal("wrong_workspace"))
             return
@@ -42,8 +48,14 @@ class Clicks:
     async def busy(self, body: dict[str, Any], ack: Any) -> None:
         """The click could not be recorded: acknowledged all the same, and said so."""
         await ack()
+        self._say(self._where(body), notices.refusal("busy"))
+
+    def _where(self, body: dict[str, Any]) -> Pressed:
         where = pressed(body, self._services.identity)
-        self._say(where, notices.refusal("busy"))
+        if same_installation(body, self._services.identity):
+            return where
+        # Elsewhere the same ids are other people and channels than ours (T22).
+        return replace(where, user="", channel="")
 
     def _click(self, where: Pressed) -> tuple[Click, str]:
         services = self._services

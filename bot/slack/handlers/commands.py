@@ -12,12 +12,13 @@ from typing import Any
 
 from bot.contract.types import Tool
 from bot.core.display import shown
-from bot.core.policy import groups_of, may_answer, may_report, may_start
+from bot.core.policy import groups_of, may_answer, may_see, may_start
+from bot.engine.foreign import note_foreign
 from bot.engine.reading import asked, card_view
 from bot.engine.starting import Refused, Wanted, start
 from bot.ports import CardView, Tx
 from bot.slack.handlers.services import Services
-from bot.slack.payloads import Typed, same_installation, typed
+from bot.slack.payloads import Typed, claimed, same_installation, typed
 from bot.slack.render import lists, notices, starting
 from bot.slack.render.message import Message, message
 from bot.tools.arguments import Arguments, read_arguments, usage
@@ -55,9 +56,12 @@ class Commands:
 
     def _answering(self, reply: Reply) -> Callable[..., Awaitable[None]]:
         async def listen(ack: Any, body: dict[str, Any]) -> None:
-            if same_installation(body, self._services.identity):
-                said = await reply(typed(body))
+            services, command = self._services, typed(body)
+            if same_installation(body, services.identity):
+                said = await reply(command)
             else:
+                tenant, deadline = claimed(body), services.deadline()
+                await note_foreign(services.parts, tenant, command.user, deadline)
                 said = notices.refusal("wrong_workspace")
             await ack(text=said.text, blocks=said.blocks, response_type="ephemeral")
 
@@ -66,9 +70,10 @@ class Commands:
     # -- /tool -------------------------------------------------------------------------
 
     async def _tool(self, command: Typed) -> Message:
-        name, _, rest = command.text.strip().partition(" ")
-        if not name:
+        words = command.text.split(None, 1)
+        if not words:
             return await self._offers(command)
+        name, rest = words[0], words[1] if len(words) > 1 else ""
         parts = self._services.parts
         tool = parts.tool(name)
         if tool is None:
@@ -198,7 +203,7 @@ class Commands:
             [user], sorted(groups_of(rules)), self._services.lookups
         )
         return any(
-            may_report(rule, view.run.requester, user, facts, parts.tenant.team).ok
+            may_see(rule, view.run.requester, user, facts, parts.tenant.team).ok
             for rule in rules
             if rule is not None
         )
