@@ -168,8 +168,8 @@ def _more(count: int) -> str:
 
 def _prefix(text: str, units: int) -> str:
     """The longest beginning that fits and ends between whole characters of people."""
-    kept = text[:units]
-    while length(kept) > units:
+    kept = text[: max(units, 0)]
+    while kept and length(kept) > units:
         kept = kept[: len(kept) - max(1, (length(kept) - units) // 2)]
     while kept and _continues(text[len(kept)]):
         kept = kept[:-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.contract.expiry import parse_rfc3339
 from bot.contract.types import Request
@@ -127,7 +127,9 @@ def ask(
     destinations = _destinations(row, run, places)
     for destination in destinations:
         add_card(parts, tx, run.id, row.ref, destination, now)
-    if run.channel not in destinations:
+    if run.channel in destinations:
+        drop_run_card(parts, tx, run)
+    else:
         ensure_run_card(parts, tx, run, now)
     return row
 
@@ -170,14 +172,25 @@ def direct_places(rule: Rule, people: tuple[str, ...] | None) -> tuple[str, ...]
     return people
 
 
-def ensure_run_card(parts: Parts, tx: Tx, run: RunRow, now: int) -> None:
+def ensure_run_card(parts: Parts, tx: Tx, run: RunRow, due_at: int) -> None:
     """Queue the run's own card, once."""
     if any(m.kind == "run" for m in parts.store.messages(tx, run.id)):
         return
     row = MessageRow(
-        tenant=parts.tenant, kind="run", run=run.id, destination=run.channel, due_at=now
+        tenant=parts.tenant,
+        kind="run",
+        run=run.id,
+        destination=run.channel,
+        due_at=due_at,
     )
     parts.store.add_message(tx, row)
+
+
+def drop_run_card(parts: Parts, tx: Tx, run: RunRow) -> None:
+    """A request card where the run was asked for is the run's card too (design §7)."""
+    for card in parts.store.messages(tx, run.id):
+        if card.kind == "run" and not card.ts and card.intent_at is None:
+            parts.store.save_message(tx, replace(card, state="gone"))
 
 
 def add_card(

@@ -38,6 +38,8 @@ class Reply:
 
 
 UNKNOWN = Reply(code="unknown_request")
+#: So long after a change its own edits may be on their way: no others are asked for.
+SETTLING = 5_000  # milliseconds
 
 
 async def unknown(parts: Parts, click: Click) -> Reply:
@@ -73,8 +75,9 @@ def refuse(
         body={"decision": click.decision},
     )
     parts.store.audit(tx, parts.tenant, row, now)
-    closed = view.request is not None and view.request.status != "open"
-    if closed or view.run.ended_at is not None:
+    decided = view.request.decided_at if view.request is not None else None
+    changed = max(decided or 0, view.run.ended_at or 0)
+    if changed and now - changed >= SETTLING:
         _repair(parts, tx, click, view.run.id, now)
     return Reply(code=code, view=view)
 

@@ -29,6 +29,9 @@ from bot.engine.reading import card_view
 from bot.engine.transition import Cause, save
 from bot.ports import AuditRow, CallRow, CardView, RunRow, Tx
 
+#: A call that ends, or asks, within this time needs no card that says it has begun.
+QUICK = 1500  # milliseconds
+
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
@@ -165,7 +168,7 @@ class _Draft:
         parts.store.audit(tx, parts.tenant, audit, now)
         row = save(parts, tx, row, state, effects, cause, now)
         if self.rule.gate == "allow":
-            ensure_run_card(parts, tx, row, now)
+            ensure_run_card(parts, tx, row, now + QUICK)
 
     def _started(self, arguments: str) -> Started:
         name = self.wanted.tool.name

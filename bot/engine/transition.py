@@ -145,7 +145,15 @@ def _carry(
                 raise Lost(f"execution {execution} was started before")
             _audit(parts, tx, run, "claimed", cause, now, call=call)
         case Finish():
+            _show_end(parts, tx, run, now)
             _audit(parts, tx, run, f"ended {effect.ending.value}", cause, now)
+
+
+def _show_end(parts: Parts, tx: Tx, run: RunRow, now: int) -> None:
+    """A card that was held back, since the call might be quick, is posted now."""
+    for card in parts.store.messages(tx, run.id):
+        if card.kind == "run" and not card.ts and card.due_at > now:
+            parts.store.save_message(tx, replace(card, due_at=now))
 
 
 def _settle(

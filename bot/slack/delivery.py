@@ -77,6 +77,8 @@ async def change(
 
 async def _card(desk: Desk, row: MessageRow) -> None:
     view = await view_of(desk, row)
+    # As it is in this view: what is drawn now answers whatever was wanted until now.
+    row = next((m for m in view.messages if m.id == row.id), row)
     drawn = draw(desk, row, view)
     if row.ts:
         await desk.client.chat_update(

@@ -23,7 +23,8 @@ _SAVED = (
     *("intent_at", "state", "error", "body"),
 )
 _REDRAW = """
-    UPDATE outbox SET wanted = wanted + 1, due_at = min(due_at, ?)
+    UPDATE outbox SET wanted = wanted + 1,
+        due_at = CASE WHEN ts = '' THEN due_at ELSE min(due_at, ?) END
     WHERE run = ? AND state = 'live'
         AND (kind = 'run' OR (kind = 'request' AND (? IS NULL OR request = ?)))
 """
@@ -92,7 +93,10 @@ class Outbox:
         return when
 
     def redraw(self, tx: Tx, run: str, request: str | None, now: int) -> None:
-        """Have a run's card drawn anew, with one request's cards or all of them."""
+        """Have a run's card drawn anew, with one request's cards or all of them.
+
+        One that is not posted yet keeps its time: it will show the newest state then.
+        """
         tx.execute(_REDRAW, (now, run, request, request))
 
     def revive(self, tx: Tx, tenant: Tenant, now: int) -> None:

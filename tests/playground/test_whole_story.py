@@ -286,8 +286,7 @@ class Hand:
         headers = {
             "Content-Type": "application/x-www-form-urlencoded",
             "X-Slack-Request-Timestamp": stamp,
-            "X-Slack-Signature": "v0="
-            + hmac.new(self.secret, base, "sha256").hexdigest(),
+            "X-Slack-Signature": f"v0={mac.hexdigest()}",
         }
         async with httpx.AsyncClient(trust_env=False, timeout=10) as client:
             return await client.post(

@@ -200,3 +200,33 @@ async def test_a_slow_tool_is_told_twice(bench, monkeypatch):
 
     assert len(await bench.phone(ADA)) == 2
     assert len(bench.ran("pay")) == 1
+
+
+async def test_a_direct_call_that_asks_where_it_was_typed_is_one_message(bench):
+    await bench.tool("countdown")
+    await bench.quiet()
+
+    assert len(await bench.cards()) == 1
+    await bench.press(ADA, await bench.card(), "done")
+    await bench.quiet()
+
+    (card,) = await bench.cards()
+    assert "lift-off" in text_in(card)
+
+
+async def test_a_slow_ungated_call_shows_that_it_has_begun(bench, monkeypatch):
+    gate = threading.Event()
+    monkeypatch.setitem(probe_tools.GATES, "status", gate)
+    await bench.tool("status service=api")
+    while not bench.ran("status"):  # noqa: ASYNC110  # the tool writes to a file
+        await asyncio.sleep(0.01)
+    assert await bench.cards() == []
+
+    bench.clock.advance(1.5)
+    bench.bot.courier.wake()
+    seen = await bench.slack.wait_for("message:C0OPS:contains:status", 5)
+    gate.set()
+    await bench.quiet()
+
+    assert seen["ok"]
+    assert len(await bench.cards()) == 1

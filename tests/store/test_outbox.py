@@ -119,12 +119,23 @@ async def test_redraw_reaches_the_cards_it_is_about(store, ask, made, home, now)
 
 async def test_redraw_does_not_wait_for_a_later_time(store, ask, made, home, now):
     request = await ask()
-    later = made.message(run=request.run, due_at=now + 60_000)
+    later = made.message(run=request.run, due_at=now + 60_000, channel="C1", ts="1.1")
     [number] = await add(store, later)
 
     await store.write(lambda tx: store.redraw(tx, request.run, None, now))
 
     assert await due(store, home, now) == [number]
+
+
+async def test_redraw_leaves_what_is_not_posted_its_time(store, ask, made, home, now):
+    request = await ask()
+    later = made.message(run=request.run, due_at=now + 60_000)
+    [number] = await add(store, later)
+
+    await store.write(lambda tx: store.redraw(tx, request.run, None, now))
+
+    assert await due(store, home, now) == []
+    assert await due(store, home, now + 60_000) == [number]
 
 
 async def test_redraw_keeps_its_place_in_the_queue(store, ask, made, home, now):

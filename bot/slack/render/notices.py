@@ -299,9 +299,10 @@ REFUSALS: Mapping[str, Callable[[Clicked], Words]] = {
 def receipt(view: CardView, decision: str) -> Message:
     """What a click that counted did, and what it did not do."""
     number = label(view.run, None if decision in _STEERING else view.request)
+    call = _subject(view)
     said = {
-        "approve": f"You approved {number}{_subject(view)}. Its card shows how it ends.",
-        "deny": f"You denied {number}{_subject(view)}. {_nothing(view)}",
+        "approve": f"You approved {number}{call}. Its card shows how it ends.",
+        "deny": f"You denied {number}{call}. {_nothing(view)}",
         "done": f"You marked {number} as done. Its card shows how it goes on.",
         "decline": f"You declined {number}. {_nothing(view)}",
         "cancel": f"You cancelled {number}. {_after_cancel(view)}",
