@@ -12,7 +12,14 @@ from bot.contract.suspend import (
     pending,
     pending_of,
 )
-from bot.contract.types import Answer, Request, Tool, ToolContext, ToolResult
+from bot.contract.types import (
+    Answer,
+    Request,
+    RunContext,
+    Tool,
+    ToolContext,
+    ToolResult,
+)
 from bot.tools.define import define_tool, tool
 from bot.tools.toolkit import Toolkit, create_toolkit
 
@@ -21,6 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Answer",
     "Request",
+    "RunContext",
     "Tool",
     "ToolContext",
     "ToolResult",

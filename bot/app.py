@@ -7,7 +7,6 @@ it is cancelled. Nothing is decided here.
 from __future__ import annotations
 
 import asyncio
-import importlib
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -133,7 +132,6 @@ async def build(
     rules = await _rules(loaded, ports, identity, accept, problems)
     if problems or identity is None:
         raise ConfigError(problems)
-    _with_question(tools.toolkit, rules)
     return _assembled(loaded, ports, controls, identity, rules, tools.toolkit)
 
 
@@ -155,8 +153,9 @@ def _assembled(
         tenant=identity.tenant,
         rules=rules,
         toolkit=toolkit,
+        prefix=loaded.settings.command_prefix,
     )
-    http = httpx.AsyncClient(follow_redirects=False, trust_env=False)
+    http = httpx.AsyncClient(follow_redirects=False, trust_env=True)
     runner = Runner(parts)
     sign = signer(controls)
     services = Services(
@@ -166,7 +165,6 @@ def _assembled(
         replies=Replies(ports.client, http, ports.clock),
         controls=controls,
         sign=sign,
-        prefix=loaded.settings.command_prefix,
     )
     app = make_app(ports.client, identity)
     register(app, services)
@@ -233,12 +231,6 @@ def _site(door: Door, courier: SlackCourier) -> web.Application:
 
 def _say_who_holds_it(holder: str) -> None:
     log.warning("waiting_for_database", held_by=holder)
-
-
-def _with_question(toolkit: Toolkit, rules: tuple[Rule, ...]) -> None:
-    """The one built-in tool exists only where a rule names it (design §8)."""
-    if any(rule.name == "question" for rule in rules):
-        toolkit.register(importlib.import_module("bot.tools.question").question)
 
 
 # -- Slack at start -------------------------------------------------------------------

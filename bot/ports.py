@@ -180,6 +180,7 @@ class CardView:
     votes: Sequence[VoteRow]  # of those requests
     messages: Sequence[MessageRow]  # where its cards are
     request: RequestRow | None = None  # the one that the card is about
+    prefix: str = ""  # of our commands: "/" + prefix + "approvals"
 
     @property
     def call(self) -> CallRow:

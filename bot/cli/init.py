@@ -45,6 +45,8 @@ def command(folder: Path) -> None:
         click.echo(f"Written  {folder / name}{_aside(name)}")
     for name in kept:
         click.echo(f"Kept     {folder / name}, which was there")
+    if folder.stat().st_mode & 0o022:
+        click.echo(f"Note: others may write to this folder. {_CHMOD} {folder}")
     if written:
         click.echo(_NEXT)
 
@@ -88,6 +90,7 @@ def _aside(name: str) -> str:
     return " (only you can read it; keep it out of version control)" * (name == ".env")
 
 
+_CHMOD = "serve will refuse to keep a database here until: chmod go-w"
 _NEXT = """
 Next
   1. countersign tools      shows what may run, and who must agree

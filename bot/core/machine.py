@@ -143,7 +143,9 @@ def _plan(run: Run, planned: tuple[Planned, ...]) -> Step:
             call = replace(call, slot=Slot.ASKED, request=asked, prompt=plan.gate)
             effects.append(Ask(ordinal=ordinal, number=asked, gate=True))
         calls.append(call)
-    return _settled(replace(run, calls=tuple(calls), asked=asked), effects)
+    # Until the next turn is laid out, the last one's calls stay where they are.
+    run = replace(run, turn=run.turn + 1, calls=tuple(calls), asked=asked)
+    return _settled(run, effects)
 
 
 def _entering(run: Run, event: Entering) -> Step:
@@ -347,7 +349,7 @@ def _settled(run: Run, effects: list[Effect]) -> Step:
         run, finish = _finish(run, run.calls[-1].outcome or Outcome.ERROR)
         return run, (*effects, *finish)
     effects.append(AskModel())
-    return replace(run, stage=Stage.THINKING, turn=run.turn + 1), tuple(effects)
+    return replace(run, stage=Stage.THINKING), tuple(effects)
 
 
 def _finish(run: Run, ending: Outcome) -> Step:

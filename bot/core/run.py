@@ -102,7 +102,7 @@ class Run:
     rules: Rules
     model: bool  # a model chooses calls; otherwise it is one direct call
     stage: Stage
-    turn: int = 1
+    turn: int = 0  # of the calls below; 0 before the first
     calls: tuple[Call, ...] = ()
     asked: int = 0  # requests so far; the next one gets the next number
     cancelled: bool = False  # somebody cancelled; a running call may still report

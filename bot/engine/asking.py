@@ -39,14 +39,19 @@ def expiry_of(request: Request, rule: Rule, now: int) -> int | None:
     return min(at, now + LONGEST_WAIT)
 
 
-def gate_prompt(tool: str) -> str:
-    """What a gate asks, in our words."""
-    return f"Run {tool}?"
+def gate_prompt(tool: str, after: str = "") -> str:
+    """What a gate asks, in our words.
+
+    `after` names an execution of unknown outcome: agreeing to run it once more is
+    another matter, with a digest of its own (T72).
+    """
+    return f"Run {tool} again, after {after}?" if after else f"Run {tool}?"
 
 
 def gate_question(call: CallRow, now: int) -> Question:
     """The request that a rule's gate raises in front of a call."""
-    request = Request(id=new_ref(), kind=call.rule.kind, prompt=gate_prompt(call.tool))
+    prompt = gate_prompt(call.tool, call.execution)
+    request = Request(id=new_ref(), kind=call.rule.kind, prompt=prompt)
     return Question(request=request, expires_at=now + call.rule.expires * 1000)
 
 
@@ -222,4 +227,5 @@ def preview(
         votes=[],
         messages=[],
         request=request,
+        prefix=parts.prefix,
     )

@@ -32,6 +32,7 @@ class Parts:
     tenant: Tenant
     rules: tuple[Rule, ...]
     toolkit: Toolkit
+    prefix: str = ""  # of the commands that people type
 
     def rule(self, tool: str) -> Rule | None:
         """Today's rule for a tool."""

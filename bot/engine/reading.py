@@ -26,6 +26,7 @@ def card_view(parts: Parts, tx: Tx, run: str, request: str = "") -> CardView:
         votes=_votes(parts, tx, requests),
         messages=parts.store.messages(tx, run),
         request=about or (requests[-1] if requests else None),
+        prefix=parts.prefix,
     )
 
 

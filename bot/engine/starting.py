@@ -139,7 +139,7 @@ class _Draft:
         store.remember(tx, parts.tenant, self.wanted.delivery, self.id)
         number = store.next_number(tx, parts.tenant)
         state, effects = begin(DURABLE, self._started(arguments))
-        blank = Run(rules=DURABLE, model=False, stage=Stage.WORKING)
+        blank = Run(rules=DURABLE, model=False, stage=Stage.WORKING, turn=1)
         row = self._run(number, blank, now)
         store.add_run(tx, row)
         store.add_call(tx, self._call(arguments))

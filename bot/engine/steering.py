@@ -109,7 +109,8 @@ def _report(
         parts.store.save_call(tx, call)
         people = approvers_among(rule, facts, run.requester)
         cause = replace(cause, places=direct_places(rule, people))
-        gate = gate_prompt(call.tool) if rule.gate == "ask" else None
+        prompt = gate_prompt(call.tool, call.execution)
+        gate = prompt if rule.gate == "ask" else None
         event = Reopened(ordinal=call.ordinal, gate=gate)
     else:
         ran = click.decision == "ran"

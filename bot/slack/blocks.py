@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from .ids import action_id
-from .limits import LABEL
+from bot.slack.ids import action_id
+from bot.slack.limits import LABEL
 
 Element = dict[str, Any]  # within a line of rich text
 Part = dict[str, Any]  # of a rich_text block

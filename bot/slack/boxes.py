@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.digest import parsed
-from ..core.display import cut, flat, json_text, key, shown, texts_in
-from ..ports import CallRow, RequestRow
-from .blocks import Part, bold, box, line
+from bot.core.digest import parsed
+from bot.core.display import cut, flat, json_text, key, shown, texts_in
+from bot.ports import CallRow, RequestRow
+from bot.slack.blocks import Part, bold, box, line
 
 #: Names longer than this are not lined up with the others.
 _LINED_UP = 16

@@ -95,9 +95,12 @@ class SlackCourier:
         tenant, now = desk.parts.tenant, clock.now()
         rows = await store.read(lambda tx: store.messages_due(tx, tenant, now, BATCH))
         waits: list[float] = []
+        unposted = {m.run for m in rows if m.kind in ("request", "run") and not m.ts}
         for row in rows:
             lane = _lane(row)
-            if lane in self._busy:
+            # News belongs in the thread of a card: the card goes first.
+            early = row.kind in ("news", "notice") and row.run in unposted
+            if lane in self._busy or early:
                 continue
             wait = self._pace(lane, clock.monotonic())
             if wait > 0:

@@ -175,7 +175,7 @@ async def _find_lost(desk: Desk, row: MessageRow) -> tuple[str, str] | None:
 
 
 async def _neutralise(desk: Desk, row: MessageRow) -> None:
-    drawn = request.neutral()
+    drawn = request.neutral(desk.parts.prefix)
     await desk.client.chat_update(
         channel=row.channel, ts=row.ts, text=drawn.text, blocks=drawn.blocks, **LITERAL
     )

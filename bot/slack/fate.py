@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from ..core.run import Call, Outcome, Slot
-from ..ports import CallRow, CardView, RequestRow, VoteRow
-from .words import name
+from bot.core.run import Call, Outcome, Slot
+from bot.ports import CallRow, CardView, RequestRow, VoteRow
+from bot.slack.words import name
 
 
 class Fate(StrEnum):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..ports import CardView
-from .blocks import Part, Style
+from bot.ports import CardView
+from bot.slack.blocks import Part, Style
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.display import length
+from bot.core.display import length
 
 BLOCKS = 50  # per message
 ACTIONS = 25  # elements of one actions block

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from ..core.display import one_line
-from ..core.policy import Who, addressed, by_approvers
-from ..ports import CallRow, RequestRow, RunRow
-from .blocks import Element, escaped, group, text, user
-from .limits import NOTIFICATION
+from bot.core.display import one_line
+from bot.core.policy import Who, addressed, by_approvers
+from bot.ports import CallRow, RequestRow, RunRow
+from bot.slack.blocks import Element, escaped, group, text, user
+from bot.slack.limits import NOTIFICATION
 
 #: More people than this are not mentioned one by one.
 MOST_MENTIONED = 5

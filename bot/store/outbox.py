@@ -75,7 +75,7 @@ class Outbox:
         """Messages to be posted or drawn again by now, the longest due first."""
         sql = """
             SELECT * FROM outbox
-            WHERE enterprise = ? AND team = ? AND due_at <= ?
+            WHERE enterprise <= ? AND team <= ? AND due_at <= ?
                 AND state = 'live' AND wanted > sent
             ORDER BY due_at, id LIMIT ?
         """

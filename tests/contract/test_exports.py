@@ -22,7 +22,7 @@ def test_all_is_what_the_module_has():
     }
 
     assert {*public, "__version__"} == set(bot.__all__)
-    assert {*CONTRACT.split(), "__version__"} == set(bot.__all__)
+    assert {*CONTRACT.split(), "RunContext", "__version__"} == set(bot.__all__)
 
 
 def test_version_is_that_of_the_distribution():

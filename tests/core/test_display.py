@@ -150,13 +150,14 @@ def test_a_cut_never_splits_an_escape_or_a_letter():
     astral = "😀" * 60
 
     assert cut(escaped, 60).partition("…")[0].count("⟨") == cut(escaped, 60).count("⟩")
-    assert not cut(accented, 61).partition("…")[0].endswith("e")
+    for limit in (60, 61):
+        assert not cut(accented, limit).partition("…")[0].endswith("e")
     assert length(cut(astral, 61)) <= 61
     assert cut("a" * 200, 50) == "a" * 27 + "… (173 more characters)"
 
 
 def test_a_limit_without_room_for_the_count_is_widened():
-    assert length(one_line("a" * 100, 3)) <= 40
+    assert one_line("a" * 100, 3) == "a" * 17 + "… (83 more characters)"
 
 
 def test_length_counts_the_larger_unit():
@@ -243,7 +244,7 @@ def test_words_of_one_script_are_not_warned_about(text):
         "pr\u03bfd",
         "\u0430\u200bpprove",
         "\u0430\u0301pprove",
-        "\uff41\u0440\u0440rove",
+        "\uff41\u0440\u0440",
     ],
 )
 def test_a_look_alike_is_found_behind_marks_and_gaps(text):

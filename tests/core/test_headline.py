@@ -29,6 +29,7 @@ def rule(words):
         ("<!channel>", "(v: see card)"),
         (None, "(v: see card)"),
         (["api"], "(v: see card)"),
+        (int("9" * 40), "9" * 40),
         (int("9" * 41), "(v: see card)"),
     ],
 )

@@ -356,7 +356,7 @@ def test_a_call_that_is_not_ok_stops_the_rest_of_the_turn():
     )
     assert [c.output for c in run.calls[1:]] == ["not run: a", "not run: a"]
     assert run.stage is Stage.THINKING
-    assert run.turn == 2
+    assert run.turn == 1
 
 
 def test_an_ordinary_error_does_not_stop_the_turn():
@@ -382,6 +382,16 @@ def test_complete_turn_goes_back_to_the_model():
 
     assert effects == (Results(turn=1), AskModel())
     assert due(run) == (AskModel(),)
+
+
+def test_the_next_turn_begins_when_the_model_has_replied():
+    run, _ = agent(None)
+    run, _ = step(entered(run), Returned(ordinal=1, execution=1, output="x"))
+
+    run, _ = step(run, ModelReplied(calls=plan("a", "b")))
+
+    assert run.turn == 2
+    assert [call.ordinal for call in run.calls] == [1, 2]
 
 
 def test_model_without_calls_finishes_the_run():

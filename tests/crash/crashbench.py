@@ -29,6 +29,7 @@ class LiveClock:
 
     def __init__(self) -> None:
         self._ahead = 0.0
+        self._moved = asyncio.Event()
 
     def now(self) -> int:
         return round(self.seconds() * 1000)
@@ -40,10 +41,15 @@ class LiveClock:
         return time.monotonic() + self._ahead
 
     async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+        end = self.monotonic() + seconds
+        while (left := end - self.monotonic()) > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._moved.wait(), left)
 
     def advance(self, seconds: float) -> None:
         self._ahead += seconds
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
 
 
 class Nursery:
@@ -85,21 +91,21 @@ class CrashBench(Bench):
         super().__init__(folder, policy=policy, clock=LiveClock())
         self.log = folder / "bot.log"
         self._nursery = nursery
-        self._child: int | None = None
+        self.child: int | None = None
 
     async def __aenter__(self) -> "CrashBench":
         await self.slack.__aenter__()
         return self
 
     async def __aexit__(self, *exc) -> None:
-        if self._child is not None:
+        if self.child is not None:
             await self.kill()
         await super().__aexit__(*exc)
 
     async def doomed(self, point: str = "never") -> None:
         """Start a bot in its own process that will die at a step of its work."""
         port = free_port()
-        self._child = await self._nursery.order(
+        self.child = await self._nursery.order(
             log=str(self.log),
             port=port,
             point=point,
@@ -111,12 +117,12 @@ class CrashBench(Bench):
     async def died(self) -> None:
         """Wait until it has killed itself."""
         assert await self._nursery.ended() == -signal.SIGKILL, self.log.read_text()
-        self._child = None
+        self.child = None
 
     async def kill(self) -> None:
         """Kill it from outside, whatever it is doing."""
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self._child, signal.SIGKILL)
+            os.kill(self.child, signal.SIGKILL)
         await self.died()
 
     def seen(self, sql: str) -> list[tuple]:
@@ -128,13 +134,13 @@ class CrashBench(Bench):
     async def until(self, sql: str) -> None:
         """Wait until a committed row says so."""
         async with asyncio.timeout(PATIENCE):
-            while not self.seen(sql):
-                await asyncio.sleep(0.005)  # noqa: ASYNC110  # another process writes
+            while not self.seen(sql):  # noqa: ASYNC110  # another process writes
+                await asyncio.sleep(0.005)
 
     async def told_to_stop(self) -> int:
         """SIGTERM; the exit code."""
-        os.kill(self._child, signal.SIGTERM)
-        self._child = None
+        os.kill(self.child, signal.SIGTERM)
+        self.child = None
         return await self._nursery.ended()
 
     @contextlib.asynccontextmanager

@@ -5,12 +5,11 @@ JSON line on stdin, it forks a process that serves the bot as `countersign serve
 It prints the child's process id, and how it ended once it has.
 
 A step is "before X" or "after X". X is a named function of the store (before: inside
-the transaction; after: its unit is committed), a call to Slack (`post`, `reply`, `edit`,
-`last edit`, `look-up`; "lost X": sent, no answer), `effect` and `suspending` of a tool,
-or `answer`, what Slack is told.
+the transaction; after: its unit is committed), a call to Slack (`post`, `reply`,
+`edit`, `last edit`, `look-up`; "lost X": sent, no answer), `effect` and `suspending` of
+a tool, or `answer`, what Slack is told.
 """
 
-import asyncio
 import json
 import os
 import signal
@@ -173,6 +172,11 @@ def live(order: dict) -> None:
     run_service(serve(loaded, order["port"], Fuse(order["point"])), loaded)
 
 
+def say(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     for line in sys.stdin:
         child = os.fork()
@@ -185,9 +189,9 @@ def main() -> None:
                 code = ended.code if isinstance(ended.code, int) else 1
             finally:
                 os._exit(code)
-        print(child, flush=True)
+        say(child)
         _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+        say(os.waitstatus_to_exitcode(status))
 
 
 if __name__ == "__main__":

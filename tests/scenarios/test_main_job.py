@@ -5,7 +5,11 @@ import re
 import threading
 
 import probe_tools
-from harness import ADA, BEN, CLEO, GENERAL, OPS, controls, text_in
+from harness import ADA, BEN, CLEO, GENERAL, OPS, Bench, controls, text_in
+from invariants import assert_invariants
+
+from bot.config import default_settings
+from bot.slack.manifest import manifest
 
 
 async def test_ben_approves_and_the_tool_runs_once(bench):
@@ -230,3 +234,32 @@ async def test_a_slow_ungated_call_shows_that_it_has_begun(bench, monkeypatch):
 
     assert seen["ok"]
     assert len(await bench.cards()) == 1
+
+
+async def test_the_news_of_a_quick_call_stands_in_the_thread_of_its_card(bench):
+    await bench.tool("status service=api")
+    await bench.quiet()
+
+    (told,) = await bench.replies()
+    assert told.startswith("Done in")
+    assert len(await bench.phone(ADA)) == 1
+
+
+async def test_commands_are_named_with_their_prefix(folder):
+    made = Bench(folder)
+    settings = folder / "countersign.toml"
+    settings.write_text(settings.read_text() + 'command_prefix = "cs-"\n')
+    made.slack.workspace.app.manifest.clear()
+    made.slack.workspace.app.manifest.update(
+        manifest(
+            default_settings(folder, {}).model_copy(update={"command_prefix": "cs-"})
+        )
+    )
+    async with made as bench:
+        reply = await bench.type("/cs-tool", "restrat")
+        assert "/cs-tool lists them" in reply
+        await bench.type("/cs-tool", "restart service=api")
+        await bench.press(BEN, await bench.card(), "deny")
+
+        assert "/cs-approvals CS-1" in text_in(await bench.card())
+        await assert_invariants(bench)

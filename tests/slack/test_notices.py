@@ -260,3 +260,12 @@ def test_a_decline_of_a_question_did_not_go_on():
 
     assert "and did not go on" in drawn.text
     assert notices.CANNOT not in drawn.text
+
+
+def test_our_commands_are_named_with_their_prefix():
+    said = refusal("unknown_request", prefix="cs-").text
+
+    assert "/cs-approvals shows" in said
+    for view in EVERY.values():
+        drawn = refusal("superseded", view=replace(view, prefix="cs-")).text
+        assert "/cs-approvals CS-318" in drawn

@@ -33,7 +33,7 @@ from views import (
     vote_row,
 )
 
-from bot.core.events import Cancelled, Reopened, Suspended
+from bot.core.events import Answered, Cancelled, Reopened, Suspended
 from bot.core.policy import Who
 from bot.slack import limits
 from bot.slack.ids import ACTIONS
@@ -118,6 +118,12 @@ def test_a_requester_who_may_not_approve_is_not_asked():
 
     assert "Needs <U0BEN>." in words(card(view))
     assert "Needs one of <U0ADA> or <U0BEN>." in words(card(alone))
+
+
+def test_a_requester_who_may_approve_is_not_left_out():
+    drawn = card(card_view(rule=replace(ASK, self_approval=True)))
+
+    assert "Needs one of <S0SRE>." in words(drawn)
 
 
 def test_answerers_are_asked_for_other_kinds():
@@ -352,6 +358,27 @@ def test_a_tool_that_stopped_at_its_question_did_not_go_on():
     )
 
     assert "Declined by Ben. It did not go on." in words(card(view))
+
+
+def test_an_approved_call_whose_question_was_declined_did_not_go_on():
+    question = Suspended(ordinal=1, execution=1, prompt="City?", question="q")
+    declined = Answered(request=2, ok=False)
+    other = request_row(number=2, ref="second-ref-0123456789", gate=False, kind="x")
+    other = replace(other, status="declined")
+    view = approved(ENTER, question, declined, call=STARTED, others=(other,))
+
+    assert "CS-318.2 was declined. It did not go on." in words(card(view))
+
+
+def test_a_late_cancel_of_a_call_that_ran_leaves_no_doubt():
+    view = done()
+    state = replace(view.run.state, cancelled=True)
+    view = replace(view, run=replace(view.run, state=state, **CANCEL))
+
+    assert "41 s. Cancelled by Ada <14:30>, after it had started.\n" in words(
+        card(view)
+    )
+    assert "may have" not in words(card(view))
 
 
 def test_an_approved_call_that_asks_further_says_for_what_it_waits():

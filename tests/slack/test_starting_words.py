@@ -56,19 +56,11 @@ def test_the_sentences_read_as_designed():
         "Nobody can approve this: @sre-oncall has no member except you."
         " Nothing was started."
     )
-    assert starting.unknown_tool("restrat", "restart").text == (
+    assert starting.unknown_tool("restrat", "restart", "/tool").text == (
         'There is no tool "restrat". Did you mean "restart"? /tool lists them.'
     )
-    assert starting.unknown_tool("zzz", None).text == (
-        'There is no tool "zzz". /tool lists them.'
-    )
-    example = "/tool restart service=api"
-    assert starting.missing("restart", ["service"], example).text == (
-        "restart needs service. Example: /tool restart service=api"
-    )
-    assert starting.wrong_type("seats", "a whole number from 1 to 9", "two").text == (
-        'seats must be a whole number from 1 to 9; you wrote "two".'
-        " Nothing was started."
+    assert starting.unknown_tool("zzz", None, "/cs-tool").text == (
+        'There is no tool "zzz". /cs-tool lists them.'
     )
     assert starting.busy().text == (
         "Your request could not be recorded, so nothing was started."
@@ -77,20 +69,15 @@ def test_the_sentences_read_as_designed():
 
 
 def test_what_was_typed_stands_apart_and_is_cleaned():
-    for drawn in (
-        starting.unknown_tool(HOSTILE, None),
-        starting.missing(HOSTILE, [HOSTILE, HOSTILE], HOSTILE),
-        starting.wrong_type(HOSTILE, "a number", HOSTILE),
-        starting.not_an_argument(HOSTILE, HOSTILE, [HOSTILE]),
-        starting.not_an_argument(HOSTILE, "", []),
-    ):
-        assert faults(drawn) == []
-        assert "channel" not in ours(drawn)
-        assert "\u202e" not in words(drawn) + drawn.text
+    drawn = starting.unknown_tool(HOSTILE, None, "/tool")
+
+    assert faults(drawn) == []
+    assert "channel" not in ours(drawn)
+    assert "\u202e" not in words(drawn) + drawn.text
 
 
 def test_an_empty_word_is_still_shown():
-    assert '""' in starting.unknown_tool("", None).text
+    assert '""' in starting.unknown_tool("", None, "/tool").text
 
 
 def test_whoever_started_hears_whom_it_was_asked_of_and_where():
@@ -119,24 +106,24 @@ def test_an_ungated_run_says_that_it_was_not_asked():
 
 def test_tools_are_listed_with_their_usage():
     offers = [
-        Offer(usage="restart service=… [region=…]", about="Restart a service."),
+        Offer(usage="restart service=…\nservice: text", about="Restart a service."),
         Offer(usage="status service=…", about=""),
     ]
-    drawn = starting.tools(offers)
+    drawn = starting.tools(offers, "/tool")
 
     assert boxes(drawn) == [
-        "restart service=… [region=…]\n    Restart a service.\nstatus service=…"
+        "restart service=…\n    service: text\n    Restart a service.\nstatus service=…"
     ]
     assert faults(drawn) == []
 
 
 def test_a_long_list_of_tools_is_cut_with_a_count():
     offers = [Offer(usage=f"tool{n} a=…", about=HOSTILE * 20) for n in range(200)]
-    drawn = starting.tools(offers)
+    drawn = starting.tools(offers, "/tool")
 
     assert faults(drawn) == []
     assert boxes(drawn)[0].endswith(" more characters)")
 
 
 def test_no_tools_is_said():
-    assert "no tool that you may start" in starting.tools([]).text
+    assert "no tool that you may start" in starting.tools([], "/tool").text

@@ -1,20 +1,15 @@
 """T22: a callback of another workspace reads, changes and shows nothing of ours."""
 
-import ast
 import asyncio
-import inspect
-import re
 import threading
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from harness import ADA, BEN, OPS, controls, text_of_reply
+from harness import ADA, BEN, OPS, click_payload, controls, text_of_reply
 from probe_tools import GATES
-from wire import JSON, command_body, event_body, logged, settled, view_body
+from wire import command_body, event_body, logged, settled, view_body
 
-import bot
-from bot.ports import MessageRow, Store, Tenant, VoteRow
+from bot.ports import MessageRow, Tenant, VoteRow
 
 AWAY = Tenant(team="T0AWAY")
 CANNOT = "This card cannot be answered. /approvals shows what waits for you."
@@ -30,6 +25,12 @@ async def rows_of(bench, team):
         table: await bench.rows(f"SELECT * FROM {table} WHERE team = ?", team)
         for table in TABLES
     }
+
+
+def without_refusals(rows):
+    """A payload of another app may name our team: then the note is a row of ours."""
+    notes = [row for row in rows["audit"] if "refused wrong_workspace" not in row]
+    return {**rows, "audit": notes}
 
 
 #: How a payload of somebody else differs from ours: in a click, in a command.
@@ -96,7 +97,7 @@ async def in_the_tool(bench):
 
 async def nothing_happens(bench, card, action, foreign):
     """The click is refused in the words for an unknown card, to its sender alone."""
-    before = await rows_of(bench, "T0HOME")
+    before = without_refusals(await rows_of(bench, "T0HOME"))
     theirs = await bench.rows("SELECT count(*) FROM audit")
     path = bench.slack.workspace.new_return_path(card["channel"], BEN)
     since = len(bench.slack.log())
@@ -112,11 +113,7 @@ async def nothing_happens(bench, card, action, foreign):
     noted = await newest_audit(bench)
     assert noted == (*tenant_of(foreign), "refused wrong_workspace", BEN, "", "")
     assert await bench.rows("SELECT count(*) FROM audit") == [(theirs[0][0] + 1,)]
-    after = await rows_of(bench, "T0HOME")
-    if tenant_of(foreign)[1] == "T0HOME":
-        before.pop("audit")
-        after.pop("audit")
-    assert after == before
+    assert without_refusals(await rows_of(bench, "T0HOME")) == before
     assert lines() == ""
 
 
@@ -141,42 +138,37 @@ async def test_people_of_ours_are_not_told_what_somebody_did_elsewhere(bench):
     assert await bench.whispers(BEN) == []
 
 
+COMMANDS = [
+    ("/tool", "status service=api"),
+    ("/tool", "pay amount=1"),
+    ("/tool", ""),
+    ("/tool", "nonsense"),
+    ("/runs", ""),
+    ("/approvals", ""),
+    ("/approvals", "CS-1"),
+]
+
+
 @pytest.mark.parametrize("foreign", FOREIGN.values(), ids=FOREIGN)
-@pytest.mark.parametrize(
-    ("command", "text"),
-    [
-        ("/tool", "status service=api"),
-        ("/tool", "pay amount=1"),
-        ("/tool", ""),
-        ("/tool", "nonsense"),
-        ("/runs", ""),
-        ("/approvals", ""),
-        ("/approvals", "CS-1"),
-    ],
-)
-async def test_a_command_from_elsewhere_is_refused(bench, command, text, foreign):
+async def test_a_command_from_elsewhere_is_refused(bench, foreign):
     await bench.tool("pay amount=5")
     await bench.quiet()
-    before = await rows_of(bench, "T0HOME")
-    team, enterprise = foreign.get("team", "T0HOME"), foreign.get("enterprise")
-    app = foreign.get("app", bench.slack.app_id)
-    body, _ = command_body(
-        bench, command, text, team_id=team or "T", enterprise_id=enterprise
-    )
-    if app != bench.slack.app_id:
-        body, _ = command_body(bench, command, text, api_app_id=app)
+    before = without_refusals(await rows_of(bench, "T0HOME"))
+    names = {"team": "team_id", "enterprise": "enterprise_id", "app": "api_app_id"}
+    changed = {names[part]: value or "" for part, value in foreign.items()}
+    # Slack always names a team in a command; without one it is a bad request.
+    changed["team_id"] = changed.get("team_id") or bench.slack.team_id
 
-    answer = await bench.send(body)
+    for command, text in COMMANDS:
+        body, _ = command_body(bench, command, text, **changed)
+        answer = await bench.send(body)
+        assert answer.status_code == 200
+        assert text_of_reply(answer.text) == CANNOT
+        noted = await newest_audit(bench)
+        assert noted[2:] == ("refused wrong_workspace", ADA, "", "")
 
     await settled(bench)
-    assert answer.status_code == 200
-    assert text_of_reply(answer.text) == CANNOT
-    assert (await newest_audit(bench))[2:4] == ("refused wrong_workspace", ADA)
-    after = await rows_of(bench, "T0HOME")
-    if app != bench.slack.app_id or team == "T0HOME":
-        before.pop("audit")
-        after.pop("audit")
-    assert after == before
+    assert without_refusals(await rows_of(bench, "T0HOME")) == before
     assert bench.ran() == []
 
 
@@ -185,21 +177,20 @@ async def test_views_and_events_carry_no_decision(bench, team):
     """A token of ours in a tampered view, and the word itself in an event (T15)."""
     await bench.tool("pay amount=5")
     card = await bench.card()
-    tokens = [e["value"] for b in card["blocks"] for e in b.get("elements", [])
-              if e.get("action_id") == "cs_approve"]  # fmt: skip
+    click = click_payload(bench.slack, BEN, card, "cs_approve", {})
+    token = click["actions"][0]["value"]
     before = await rows_of(bench, "T0HOME")
     where = {"id": team}
     sent = [
-        view_body(bench, "view_submission", tokens[0], team=where),
-        view_body(bench, "view_closed", tokens[0], team=where),
+        view_body(bench, "view_submission", token, team=where),
+        view_body(bench, "view_closed", token, team=where),
         event_body(bench, "approve", team_id=team),
-        event_body(bench, tokens[0], team_id=team),
+        event_body(bench, token, team_id=team),
     ]
 
     for body, content_type in sent:
         answer = await bench.send(body, headers={"Content-Type": content_type})
         assert (answer.status_code, answer.content) == (200, b"")
-        assert content_type or JSON
 
     await settled(bench)
     assert await rows_of(bench, "T0HOME") == before
@@ -322,98 +313,3 @@ async def test_another_workspaces_refs_are_unknown(bench, planted, action, named
     assert (await bench.whispers(BEN))[-1] == CANNOT
     assert (await newest_audit(bench))[2] == "refused unknown_request"
     assert bench.ran() == []
-
-
-# -- the statements themselves ---------------------------------------------------------
-
-STORE = Path(bot.__file__).parent / "store"
-STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH)\b")
-BOUND = re.compile(
-    r"enterprise = \? AND team = \?|INSERT INTO \w+ \([^)]*\benterprise,\s+team\b"
-)
-#: Statements that do not name the workspace themselves, and by what they are bound.
-#: A run's id and a request's ref are 128 random bits, unique in the file; they reach
-#: these statements out of a row that a bound statement gave.
-UNBOUND = {
-    ("audit.py", "head"): "one chain for the file; it holds a row's MAC alone",
-    ("audit.py", "verify"): "one chain for the file; no handler reaches it",
-    ("installation.py", "identity"): "who we are, at start; no handler reaches it",
-    ("opening.py", "close"): "the file itself",
-    ("opening.py", "_was_clean"): "the file itself",
-    ("opening.py", "_set_up"): "the file itself",
-    ("outbox.py", "_REDRAW"): "by the id of a run",
-    ("outbox.py", "messages"): "by the id of a run",
-    ("requests.py", "requests"): "by the id of a run",
-    ("requests.py", "votes"): "by the ref of a request",
-    ("runs.py", "calls"): "by the id of a run",
-    ("runs.py", "_SAVE_CALL"): "by the id of a run, out of the call's row",
-    ("runs.py", "_NEXT_ENTRY"): "by the id of a run, out of the call's row",
-    ("runs.py", "_CLAIM"): "by the id of a run, out of the call's row",
-}
-
-
-def statements():
-    """Every SQL statement of the store: file, where it stands in it, text."""
-    for path in sorted(STORE.glob("*.py")):
-        for owner in ast.parse(path.read_text()).body:
-            inside = owner.body if isinstance(owner, ast.ClassDef) else [owner]
-            for node in inside:
-                for text in texts(node):
-                    yield path.name, name_of(node), text
-
-
-def texts(node):
-    constants = (one for one in ast.walk(node) if isinstance(one, ast.Constant))
-    return [
-        one.value
-        for one in constants
-        if isinstance(one.value, str) and STATEMENT.match(one.value)
-    ]
-
-
-def name_of(node):
-    if isinstance(node, ast.Assign):
-        return node.targets[0].id
-    return getattr(node, "name", "")
-
-
-def test_every_statement_is_bound_to_the_workspace():
-    found = list(statements())
-    unbound = {(file, name) for file, name, text in found if not BOUND.search(text)}
-    assert len(found) > 35
-    assert unbound == set(UNBOUND)
-
-
-def test_no_statement_stands_outside_the_store():
-    others = [p for p in STORE.parent.rglob("*.py") if p.parent.name != "migrations"]
-    for path in others:
-        if path.parent == STORE or "playground" in path.parts:
-            continue
-        found = [t for t in texts(ast.parse(path.read_text())) if " FROM " in t]
-        assert found == [], path
-
-
-def test_what_a_handler_can_ask_the_store_names_the_workspace():
-    """By the tenant itself, by a row that carries it, or by an id of such a row."""
-    by_id = {"calls", "requests", "votes", "messages", "redraw"}
-    by_row = {"row"}
-    for name, method in inspect.getmembers(Store, inspect.isfunction):
-        taken = set(inspect.signature(method).parameters)
-        if "tx" not in taken or name in by_id:
-            continue
-        if name == "identity":  # read by the assembly alone, before a handler exists
-            users = [p for p in STORE.parent.rglob("*.py") if ".identity(" in
-                     p.read_text() or "store.identity" in p.read_text()]  # fmt: skip
-            assert [p.name for p in users] == ["app.py"]
-            continue
-        assert "tenant" in taken or taken & by_row, name
-
-
-async def test_ids_of_rows_cannot_be_guessed_or_meet(bench):
-    """What the statements that go by an id alone rest on."""
-    await bench.tool("pay amount=1")
-    await bench.tool("pay amount=1")
-    ids = [*await bench.rows("SELECT id FROM runs"), *await bench.rows(
-        "SELECT ref FROM requests"), *await bench.rows("SELECT ref FROM calls")]  # fmt: skip
-    assert len({one for (one,) in ids}) == 6
-    assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", one) for (one,) in ids)

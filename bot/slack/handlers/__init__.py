@@ -27,7 +27,7 @@ def register(app: AsyncApp, services: Services) -> None:
     clicks, commands = Clicks(services), Commands(services)
     app.action(ANYTHING)(guarded(clicks.pressed, clicks.busy))
     for name, listener in commands.listeners().items():
-        app.command(f"/{services.prefix}{name}")(guarded(listener, commands.busy))
+        app.command(f"/{services.parts.prefix}{name}")(guarded(listener, commands.busy))
     app.command(ANYTHING)(guarded(commands.unknown, commands.busy))
     app.view(ANYTHING)(guarded(_acknowledged, _quietly))
     app.view_closed(ANYTHING)(guarded(_acknowledged, _quietly))

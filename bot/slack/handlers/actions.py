@@ -38,7 +38,9 @@ class Clicks:
                 services.parts, claimed(body), actor, services.deadline()
             )
             await ack()
-            self._say(where, notices.refusal("wrong_workspace"))
+            self._say(
+                where, notices.refusal("wrong_workspace", prefix=services.parts.prefix)
+            )
             return
         click, decision = self._click(where)
         reply = await self._write(click, decision)
@@ -88,7 +90,7 @@ class Clicks:
         services.parts.courier.wake()
         if reply.run:
             services.runner.wake(reply.run)
-        self._say(where, _words(where.user, decision, reply))
+        self._say(where, self._words(where.user, decision, reply))
 
     def _say(self, where: Pressed, said: Message) -> None:
         work = self._services.replies.tell(
@@ -96,12 +98,11 @@ class Clicks:
         )
         self._services.tasks.spawn(work, "reply")
 
-
-def _words(user: str, decision: str, reply: Reply) -> Message:
-    if reply.code:
-        return notices.refusal(
-            reply.code, view=reply.view, user=user, decision=decision
-        )
-    if reply.view is None:
-        return notices.refusal(UNKNOWN.code)
-    return notices.receipt(reply.view, decision)
+    def _words(self, user: str, decision: str, reply: Reply) -> Message:
+        prefix = self._services.parts.prefix
+        if reply.code or reply.view is None:
+            code = reply.code or UNKNOWN.code
+            return notices.refusal(
+                code, view=reply.view, user=user, decision=decision, prefix=prefix
+            )
+        return notices.receipt(reply.view, decision)

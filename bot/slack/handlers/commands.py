@@ -46,7 +46,8 @@ class Commands:
 
     async def unknown(self, ack: Any, body: dict[str, Any]) -> None:
         """A command that an older manifest may still have."""
-        said = "This command is not known here. /tool lists what you can start."
+        tool = f"/{self._services.parts.prefix}tool"
+        said = f"This command is not known here. {tool} lists what you can start."
         await ack(text=said)
 
     async def busy(self, body: dict[str, Any], ack: Any) -> None:
@@ -62,7 +63,9 @@ class Commands:
             else:
                 tenant, deadline = claimed(body), services.deadline()
                 await note_foreign(services.parts, tenant, command.user, deadline)
-                said = notices.refusal("wrong_workspace")
+                said = notices.refusal(
+                    "wrong_workspace", prefix=self._services.parts.prefix
+                )
             await ack(text=said.text, blocks=said.blocks, response_type="ephemeral")
 
         return listen
@@ -77,7 +80,7 @@ class Commands:
         parts = self._services.parts
         tool = parts.tool(name)
         if tool is None:
-            return self._no_tool(name)
+            return self._no_tool(name, command.command)
         given = read_arguments(rest, tool, command.command)
         if not isinstance(given, Arguments):
             return message(shown(given.text))
@@ -105,13 +108,13 @@ class Commands:
         services.parts.courier.wake()
         return starting.started(begun.view)
 
-    def _no_tool(self, name: str) -> Message:
+    def _no_tool(self, name: str, command: str) -> Message:
         parts = self._services.parts
         if parts.toolkit.get(name) is not None:
             return starting.not_started("no_rule", tool=name)
         offered = [tool.name for tool in parts.offered()]
         near = difflib.get_close_matches(name, offered, n=1)
-        return starting.unknown_tool(name, near[0] if near else None)
+        return starting.unknown_tool(name, near[0] if near else None, command)
 
     async def _offers(self, command: Typed) -> Message:
         """The tools that this person may start, each with its usage."""
@@ -126,7 +129,8 @@ class Commands:
                 starting.Offer(usage=usage(tool), about=tool.description)
                 for tool, rule in zip(tools, rules, strict=True)
                 if may_start(rule, command.user, facts, parts.tenant.team).ok
-            ]
+            ],
+            command.command,
         )
 
     # -- /runs -------------------------------------------------------------------------
@@ -136,7 +140,7 @@ class Commands:
         found = await parts.store.read(
             lambda tx: parts.store.runs_of(tx, parts.tenant, command.user, MOST_RUNS)
         )
-        return lists.runs(found, self._services.sign)
+        return lists.runs(found, self._services.sign, parts.prefix)
 
     # -- /approvals --------------------------------------------------------------------
 

@@ -24,7 +24,6 @@ class Services:
     replies: Replies
     controls: Keyring
     sign: Sign
-    prefix: str = ""
     tasks: Tasks = field(default_factory=Tasks)
 
     @property

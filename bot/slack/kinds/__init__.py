@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
 
-from ..kind import Kind
+from bot.slack.kind import Kind
 
 
 def found(package: str, path: Iterable[str]) -> dict[str | None, Kind]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ...core.headline import headline
-from ...core.policy import APPROVAL
-from ...ports import CardView, RequestRow
-from ..blocks import Part, line
-from ..boxes import call_text, details_text, labelled, prompt_text
-from ..fate import Fate, fate
-from ..kind import Choice, Face, Kind
-from ..limits import FOLDED
-from ..words import SHORT_NAME, acting, label, notification, requester
+from bot.core.headline import headline
+from bot.core.policy import APPROVAL
+from bot.ports import CardView, RequestRow
+from bot.slack.blocks import Part, line
+from bot.slack.boxes import call_text, details_text, labelled, prompt_text
+from bot.slack.fate import Fate, fate
+from bot.slack.kind import Choice, Face, Kind
+from bot.slack.limits import FOLDED
+from bot.slack.words import SHORT_NAME, acting, label, notification, requester
 
 
 def _card(view: CardView) -> Face:

@@ -5,14 +5,14 @@ Its answer never counts as approval of a call, so nothing here is called so.
 
 from __future__ import annotations
 
-from ...core.display import one_line
-from ...core.policy import addressed
-from ...ports import CardView, RequestRow
-from ..blocks import Part
-from ..boxes import details_text, labelled, prompt_text
-from ..kind import Choice, Face, Kind
-from ..limits import FOLDED
-from ..words import SHORT_NAME, label, notification, requester
+from bot.core.display import one_line
+from bot.core.policy import addressed
+from bot.ports import CardView, RequestRow
+from bot.slack.blocks import Part
+from bot.slack.boxes import details_text, labelled, prompt_text
+from bot.slack.kind import Choice, Face, Kind
+from bot.slack.limits import FOLDED
+from bot.slack.words import SHORT_NAME, label, notification, requester
 
 _TOOL = 80  # characters of a tool's name in a title
 

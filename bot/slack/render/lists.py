@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.display import flat, one_line
-from ...core.headline import headline
-from ...core.run import Outcome, Slot, Stage
-from ...ports import CardView, RequestRow, RunRow
-from ..blocks import Block, actions, bold, button, code, line, rich
-from ..ids import Sign
-from ..words import Words, clock, label, requester
-from . import request as request_card
-from . import run as run_card
-from .message import Message, message, paragraphs
+from bot.core.display import flat, one_line
+from bot.core.headline import headline
+from bot.core.run import Outcome, Slot, Stage
+from bot.ports import CardView, RequestRow, RunRow
+from bot.slack.blocks import Block, actions, bold, button, code, line, rich
+from bot.slack.ids import Sign
+from bot.slack.render import request as request_card
+from bot.slack.render import run as run_card
+from bot.slack.render.message import Message, message, paragraphs
+from bot.slack.words import Words, clock, label, requester
 
 #: More entries than this are counted only.
 MOST_LISTED = 20
@@ -32,10 +32,11 @@ _ENDED = {
 }
 
 
-def runs(rows: Sequence[RunRow], sign: Sign) -> Message:
+def runs(rows: Sequence[RunRow], sign: Sign, prefix: str = "") -> Message:
     """Somebody's own runs, newest first, each unfinished one with its *Cancel run*."""
     if not rows:
-        return message("You have no runs yet. /tool lists what you can start.")
+        said = f"You have no runs yet. /{prefix}tool lists what you can start."
+        return message(said)
     blocks: list[Block] = []
     for row in rows[:MOST_LISTED]:
         blocks.append(rich(line(*_run(row))))

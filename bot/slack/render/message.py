@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...core.display import cut
-from ..blocks import Block, Element, escaped, line, rich, spoken
-from ..limits import SECTION_TEXT
+from bot.core.display import cut
+from bot.slack.blocks import Block, Element, escaped, line, rich, spoken
+from bot.slack.limits import SECTION_TEXT
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...core.display import one_line
-from ...core.headline import headline
-from ...ports import CallRow, CardView, RequestRow
-from .. import limits
-from ..blocks import bold, escaped, line, rich, user
-from ..fate import (
+from bot.core.display import one_line
+from bot.core.headline import headline
+from bot.ports import CallRow, CardView, RequestRow
+from bot.slack import limits
+from bot.slack.blocks import bold, escaped, line, rich, user
+from bot.slack.fate import (
     ENDED,
     Fate,
     agreed,
@@ -23,9 +23,17 @@ from ..fate import (
     says_it_ran,
     spent,
 )
-from ..words import NAME, SHORT_NAME, duration, joined, label, name, notification
-from .message import Message
-from .settled import reason
+from bot.slack.render.message import Message
+from bot.slack.render.settled import reason
+from bot.slack.words import (
+    NAME,
+    SHORT_NAME,
+    duration,
+    joined,
+    label,
+    name,
+    notification,
+)
 
 Told = tuple[str, str, str]  # our words, the headline, our words
 
@@ -77,7 +85,7 @@ def stuck(view: CardView) -> Message:
         _subject(view),
         ".",
     )
-    nothing = " It has not run. /runs can cancel it."
+    nothing = f" It has not run. /{view.prefix}runs can cancel it."
     said = rich(line(f"{''.join(told)}{nothing}"))
     return Message(text=notification(*told), blocks=[said])
 

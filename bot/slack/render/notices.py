@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ...core.headline import headline
-from ...core.policy import POSITIVE, Who
-from ...ports import CardView, RequestRow, VoteRow
-from ..fate import (
+from bot.core.headline import headline
+from bot.core.policy import POSITIVE, Who
+from bot.ports import CardView, RequestRow, VoteRow
+from bot.slack.fate import (
     Fate,
     agreed,
     call_fate,
@@ -23,7 +23,9 @@ from ..fate import (
     says_it_ran,
     votes,
 )
-from ..words import (
+from bot.slack.render.message import Message, message
+from bot.slack.render.settled import not_run
+from bot.slack.words import (
     Words,
     clock,
     eligible,
@@ -34,10 +36,8 @@ from ..words import (
     people,
     requester,
 )
-from .message import Message, message
-from .settled import not_run
 
-CANNOT = "This card cannot be answered. /approvals shows what waits for you."
+CANNOT = "This card cannot be answered. /{prefix}approvals shows what waits for you."
 CHANGED_NOTHING = "Your click changed nothing."
 
 _STEERING = {
@@ -56,6 +56,7 @@ class Clicked:
     user: str  # who clicked
     decision: str
     people: Mapping[str, str] = field(default_factory=dict)  # ids to names, if known
+    prefix: str = ""  # of our commands
 
     @property
     def number(self) -> str:
@@ -95,9 +96,16 @@ def refusal(
     user: str = "",
     decision: str = "",
     people: Mapping[str, str] | None = None,
+    prefix: str = "",
 ) -> Message:
     """Why a click was not taken; `KeyError` for a code that has no text."""
-    clicked = Clicked(view=view, user=user, decision=decision, people=people or {})
+    clicked = Clicked(
+        view=view,
+        user=user,
+        decision=decision,
+        people=people or {},
+        prefix=view.prefix if view is not None else prefix,
+    )
     names = {who.group: handle(who) for who in clicked.entries if who.group}
     if view is not None:
         names[view.run.requester] = requester(view.run)
@@ -243,7 +251,7 @@ def _outcome_known(clicked: Clicked) -> Words:
 
 
 def _fixed(words: str) -> Callable[[Clicked], Words]:
-    return lambda clicked: [words.format(number=clicked.number)]
+    return lambda clicked: [words.format(number=clicked.number, prefix=clicked.prefix)]
 
 
 def _own_vote(clicked: Clicked) -> VoteRow | None:
@@ -277,7 +285,8 @@ REFUSALS: Mapping[str, Callable[[Clicked], Words]] = {
     "expired": _expired,
     "cancelled": _cancelled,
     "superseded": _fixed(
-        "This is an older copy of {number}. /approvals {number} shows the live one."
+        "This is an older copy of {number}."
+        " /{prefix}approvals {number} shows the live one."
     ),
     "void_changed": _void,
     "ended": _fixed(f"{{number}} has ended. {CHANGED_NOTHING}"),

@@ -6,19 +6,23 @@ the kind's file. Everything is drawn from the view and from nothing else.
 
 from __future__ import annotations
 
-from ...core.digest import shown as digits
-from ...core.display import one_line, warnings
-from ...core.headline import headline
-from ...core.policy import POSITIVE
-from ...ports import CallRow, CardView, RequestRow
-from .. import limits
-from ..blocks import Block, Part, actions, bold, button, line, rich, small
-from ..boxes import call_text, labelled, suspects
-from ..fate import Fate, agreed, decider, fate
-from ..ids import Sign
-from ..kind import Kind
-from ..kinds import kind_named
-from ..words import (
+from bot.core.digest import shown as digits
+from bot.core.display import one_line, warnings
+from bot.core.headline import headline
+from bot.core.policy import POSITIVE
+from bot.ports import CallRow, CardView, RequestRow
+from bot.slack import limits
+from bot.slack.blocks import Block, Part, actions, bold, button, line, rich, small
+from bot.slack.boxes import call_text, labelled, suspects
+from bot.slack.fate import Fate, agreed, decider, fate
+from bot.slack.ids import Sign
+from bot.slack.kind import Kind
+from bot.slack.kinds import kind_named
+from bot.slack.render.message import Message, message
+from bot.slack.render.news import words
+from bot.slack.render.settled import cancelled_late, outcome, reason, result
+from bot.slack.render.unknown import choices, explained
+from bot.slack.words import (
     LONGEST_WAIT,
     Words,
     acting,
@@ -29,10 +33,6 @@ from ..words import (
     needed,
     roughly,
 )
-from .message import Message, message
-from .news import words
-from .settled import cancelled_late, outcome, reason, result
-from .unknown import choices, explained
 
 
 def card(view: CardView, sign: Sign, *, direct: bool) -> Message:
@@ -90,12 +90,10 @@ def minimal(view: CardView, sign: Sign) -> Message:
     return Message(text=face.text, blocks=blocks)
 
 
-def neutral() -> Message:
+def neutral(prefix: str = "") -> Message:
     """What becomes of a message that we posted and no longer know."""
-    said = (
-        "This copy of a card cannot be answered. /approvals shows what waits for you."
-    )
-    return message(said)
+    said = "This copy of a card cannot be answered."
+    return message(f"{said} /{prefix}approvals shows what waits for you.")
 
 
 # -- the three cards ------------------------------------------------------------------
@@ -200,4 +198,4 @@ def _small_print(view: CardView, request: RequestRow) -> Block:
     if request.decided_at is not None:
         waited = max(request.decided_at - request.created_at, 0)
         told.append(f"waited {roughly(waited)}")
-    return small(f"{' · '.join(told)}\ndetails: /approvals {number}")
+    return small(f"{' · '.join(told)}\ndetails: /{view.prefix}approvals {number}")

@@ -7,11 +7,11 @@ request card could carry.
 
 from __future__ import annotations
 
-from ...core.display import flat, one_line
-from ...core.headline import headline
-from ...core.run import Outcome, Stage
-from ...ports import CallRow, CardView, RequestRow, RunRow
-from ..blocks import (
+from bot.core.display import flat, one_line
+from bot.core.headline import headline
+from bot.core.run import Outcome, Stage
+from bot.ports import CallRow, CardView, RequestRow, RunRow
+from bot.slack.blocks import (
     Block,
     Element,
     actions,
@@ -22,10 +22,20 @@ from ..blocks import (
     rich,
     text,
 )
-from ..boxes import arguments_text
-from ..fate import Fate, call_fate, says_it_ran, spent
-from ..ids import Sign
-from ..words import (
+from bot.slack.boxes import arguments_text
+from bot.slack.fate import Fate, call_fate, says_it_ran, spent
+from bot.slack.ids import Sign
+from bot.slack.render.message import Message
+from bot.slack.render.settled import (
+    cancelled,
+    cancelled_late,
+    error,
+    finished,
+    reported,
+    result,
+)
+from bot.slack.render.unknown import choices, explained, is_unknown
+from bot.slack.words import (
     Words,
     clock,
     duration,
@@ -36,16 +46,6 @@ from ..words import (
     people,
     requester,
 )
-from .message import Message
-from .settled import (
-    cancelled,
-    cancelled_late,
-    error,
-    finished,
-    reported,
-    result,
-)
-from .unknown import choices, explained, is_unknown
 
 #: More calls than this are shown by the first few and the last ones.
 MOST_CALLS = 12
@@ -250,7 +250,7 @@ def _small_print(view: CardView) -> Words:
         names = dict.fromkeys(one_line(tool, _TOOL) or '""' for tool in ungated)
         said += [part for one in names for part in (text(", "), code(one))][1:]
     if run.state.stage is Stage.ENDED:
-        said.append(f" · details: /approvals {label(run)}")
+        said.append(f" · details: /{view.prefix}approvals {label(run)}")
     return said
 
 

@@ -5,11 +5,11 @@ Every line is made from the rows (T76). Names stand as names, never as reference
 
 from __future__ import annotations
 
-from ...core.display import cut, flat, shown
-from ...ports import CallRow, CardView, RequestRow
-from ..blocks import Element, Part, code, quote, text
-from ..boxes import labelled
-from ..fate import (
+from bot.core.display import cut, flat, shown
+from bot.ports import CallRow, CardView, RequestRow
+from bot.slack.blocks import Element, Part, code, quote, text
+from bot.slack.boxes import labelled
+from bot.slack.fate import (
     Fate,
     agreed,
     asked_again,
@@ -20,8 +20,8 @@ from ..fate import (
     says_it_ran,
     spent,
 )
-from ..limits import RESULT
-from ..words import Words, clock, duration, label, name
+from bot.slack.limits import RESULT
+from bot.slack.words import Words, clock, duration, label, name
 
 #: A tool's error up to this length stands in the status line, set apart as its words.
 SHORT_ERROR = 120

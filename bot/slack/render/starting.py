@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...core.display import cut, flat, one_line, shown
-from ...core.headline import headline
-from ...core.policy import Rule
-from ...ports import CardView
-from ..blocks import Element, bold, box, code, rich
-from ..fate import Fate, fate
-from ..words import Words, eligible, handle, label, people
-from .message import Message, message, paragraphs
+from bot.core.display import cut, flat, one_line, shown
+from bot.core.headline import headline
+from bot.core.policy import Rule
+from bot.ports import CardView
+from bot.slack.blocks import Element, bold, box, code, rich
+from bot.slack.fate import Fate, fate
+from bot.slack.render.message import Message, message, paragraphs
+from bot.slack.words import Words, eligible, handle, label, people
 
 NOTHING = "Nothing was started."
 BUSY = (
@@ -71,44 +71,12 @@ def not_started(
     return message(*NOT_STARTED[code](refused), names=names)
 
 
-def unknown_tool(written: str, near: str | None) -> Message:
+def unknown_tool(written: str, near: str | None, command: str) -> Message:
     """No tool of that name; the nearest one, if it is near enough."""
     said: Words = ["There is no tool ", _quoted(written), ". "]
     if near is not None:
         said += ["Did you mean ", _quoted(near), "? "]
-    return message(*said, "/tool lists them.")
-
-
-def missing(tool: str, names: Sequence[str], example: str) -> Message:
-    """Required arguments that were not given, and how it is written."""
-    needs: Words = []
-    for at, one in enumerate(names):
-        needs += [*([", "] if at else []), _literal(one)]
-    return message(
-        _literal(tool), " needs ", *needs, ". Example: ", _literal(example, _VALUE)
-    )
-
-
-def wrong_type(argument: str, wanted: str, written: str) -> Message:
-    """A value of the wrong type; `wanted` says in our words what it must be."""
-    said: Words = [_literal(argument), f" must be {wanted}; you wrote "]
-    return message(*said, _quoted(written, _VALUE), f". {NOTHING}")
-
-
-def not_an_argument(tool: str, written: str, takes: Sequence[str]) -> Message:
-    """An argument that the tool does not have, or a word that is none."""
-    said: Words = [_literal(tool), " does not take ", _quoted(written, _VALUE), ". "]
-    if takes:
-        said += ["It takes "]
-        for at, one in enumerate(takes):
-            said += [*([", "] if at else []), _literal(one)]
-        said += [". "]
-    return message(*said, NOTHING)
-
-
-def unreadable(why: str) -> Message:
-    """The words after the command cannot be read; `why` is ours: "a quote is open"."""
-    return message(f"That cannot be read: {why}. {NOTHING}")
+    return message(*said, f"{command} lists them.")
 
 
 def busy() -> Message:
@@ -116,12 +84,15 @@ def busy() -> Message:
     return message(BUSY)
 
 
-def tools(offers: Sequence[Offer]) -> Message:
-    """`/tool` without words: the tools that this person may start, with their usage."""
+def tools(offers: Sequence[Offer], command: str) -> Message:
+    """The command without words: the tools that this person may start, with usage."""
     if not offers:
         return message("There is no tool that you may start. The policy names none.")
     listed = "\n".join(_offer(offer) for offer in offers)
-    first: Words = [bold("Tools that you can start"), "\n/tool and then one of these:"]
+    first: Words = [
+        bold("Tools that you can start"),
+        f"\n{command} and then one of these:",
+    ]
     return paragraphs(first, rich(box(cut(listed, _LIST))))
 
 
@@ -139,7 +110,7 @@ def _where(view: CardView) -> str:
 
 def _offer(offer: Offer) -> str:
     about = one_line(offer.about, 200)
-    usage = flat(offer.usage)
+    usage = "\n    ".join(flat(line) for line in offer.usage.splitlines())
     return f"{usage}\n    {about}" if about.strip() else usage
 
 

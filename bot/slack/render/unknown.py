@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...core.run import Slot
-from ...ports import CallRow, CardView
-from ..blocks import Block, actions, button
-from ..fate import state_of
-from ..ids import Sign
-from ..words import Words, clock
+from bot.core.run import Slot
+from bot.ports import CallRow, CardView
+from bot.slack.blocks import Block, actions, button
+from bot.slack.fate import state_of
+from bot.slack.ids import Sign
+from bot.slack.words import Words, clock
 
 
 def explained(call: CallRow) -> Words:
