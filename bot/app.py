@@ -20,7 +20,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.clock import SystemClock
 from bot.config import Loaded
 from bot.core.keys import Keyring, read, ring
-from bot.core.policy import Rule
+from bot.core.policy import Rule, users_in, with_names
 from bot.engine.parts import Parts
 from bot.engine.runner import Runner
 from bot.engine.sweeper import Sweeper
@@ -286,7 +286,23 @@ async def _rules(
             await store.write(
                 lambda tx, w=written, f=found: store.save_name(tx, tenant, w, f)  # type: ignore[misc]  # bound per name
             )
-    return resolved.rules
+    return await _named(resolved.rules, ports, identity)
+
+
+async def _named(
+    rules: tuple[Rule, ...], ports: Ports, identity: Identity
+) -> tuple[Rule, ...]:
+    """The rules with the names of the people in them, as far as they can be found."""
+    people = SlackPeople(client=ports.client, tenant=identity.tenant, clock=ports.clock)
+    try:
+        facts = await people.facts(sorted(users_in(rules)), [], CALL_TIMEOUT)
+    finally:
+        await people.close()
+    for user, person in facts.people.items():
+        if person.deleted:
+            log.warning("policy_note", note=f"{user} is nobody in this workspace.")
+    names = {user: person.name for user, person in facts.people.items()}
+    return tuple(with_names(rule, names) for rule in rules)
 
 
 async def _or_none(look_up: Any) -> Any:

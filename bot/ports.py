@@ -34,6 +34,7 @@ class RunRow:
     tenant: Tenant
     requester: str
     requester_name: str
+    requester_key: str  # Person.key: the same person under any of their ids
     channel: str  # where it was asked for
     words: str  # what was typed, or a tool's name
     state: Run
@@ -59,6 +60,7 @@ class CallRow:
     acting: str  # "bot", or "requester U…"
     rule: Rule  # as it was when the call was planned
     ref: str  # 128 random bits: names this call in its own controls
+    idempotent: bool = False  # as declared when it was planned
     execution: str = ""  # id of the latest execution, "318-1"
     claimed_at: int | None = None
     ended_at: int | None = None
@@ -245,10 +247,12 @@ class Store(Protocol):
         name: str = ...,
         reason: str = ...,
     ) -> bool: ...
-    def open_requests(self, tx: Tx, tenant: Tenant) -> list[RequestRow]: ...
+    def open_requests(
+        self, tx: Tx, tenant: Tenant, limit: int
+    ) -> list[tuple[str, str]]: ...
     def requests_due(
         self, tx: Tx, tenant: Tenant, now: int, limit: int
-    ) -> list[RequestRow]: ...
+    ) -> list[tuple[str, str]]: ...
     def add_vote(self, tx: Tx, row: VoteRow) -> bool: ...
     def votes(self, tx: Tx, request: str) -> list[VoteRow]: ...
 

@@ -123,6 +123,8 @@ class Traits:
     takes_context: bool = False
     #: What its parameters are when they are left out, as far as JSON can say it.
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    #: Parameters whose default JSON cannot say, so that nobody could be shown it.
+    unshown: tuple[str, ...] = ()
 
 
 @dataclass

@@ -11,14 +11,15 @@ through the slots of `run.Slot`:
                                 ASKED ──not ok, Expired, Voided, Cancelled──▶ DONE
 
 Rules of this file:
-* If it changes a run, it is here. Nothing here knows a clock, a store, a message, or
-  what kind a request is: it branches only on `ok` (SPEC §10).
+* If it changes a run, it is here. It knows no clock, store, message or kind of request,
+  and branches only on `ok` (SPEC §10).
 * An event that cannot happen in this state raises `Illegal` and changes nothing. An
   event that merely lost a race (a stale result, a claim after a cancel) returns the
   run as it was, with no effects.
 * `due` says what a run wants done now, from its state alone, so a driver needs no
   memory of the effects it was once given: after a crash it asks again.
-* A gated call is never entered before its consent: `_enter` is the only way in.
+* A gated call is never entered before its consent: `_entering` is the only way in.
+* A call that was entered never ends as one that was not: without a result, UNKNOWN.
 """
 
 from __future__ import annotations
@@ -49,7 +50,6 @@ from bot.core.events import (
     Results,
     Returned,
     Settle,
-    Settlement,
     Started,
     Suspended,
     Voided,
@@ -89,8 +89,6 @@ def due(run: Run) -> tuple[Effect, ...]:
     """What a run in this state wants done now."""
     if run.stage is Stage.THINKING:
         return (AskModel(),)
-    if run.stage is Stage.ENDED:
-        return ()
     return tuple(Enter(ordinal=c.ordinal) for c in run.calls if _enterable(run, c))
 
 
@@ -159,6 +157,7 @@ def _entering(run: Run, event: Entering) -> Step:
         execution=execution,
         attempts=call.attempts + 1 if call.again else 1,
         again=False,
+        reopened=False,
     )
     effect = CallTool(ordinal=call.ordinal, execution=execution)
     return run.with_call(call), (effect,)
@@ -199,6 +198,8 @@ def _answered(run: Run, event: Answered) -> Step:
     call = _asking(run, event.request)
     if not event.ok:
         settle = Settle(number=event.request, status="declined")
+        if call.reopened:
+            return run.with_call(_lost(call)), (settle,)
         output = _declined(call.prompt, event.words)
         return _close(run, call, Outcome.DECLINED, output, settle)
     own = call.consent is not None or not call.gated
@@ -213,6 +214,8 @@ def _answered(run: Run, event: Answered) -> Step:
 def _expired(run: Run, event: Expired) -> Step:
     call = _asking(run, event.request)
     settle = Settle(number=event.request, status="expired")
+    if call.reopened:
+        return run.with_call(_lost(call)), (settle,)
     return _close(run, call, Outcome.EXPIRED, _declined(call.prompt), settle)
 
 
@@ -223,6 +226,8 @@ def _voided(run: Run, event: Voided) -> Step:
     effects = (
         [Settle(number=call.request, status="void")] if call.request is not None else []
     )
+    if call.again or call.reopened:
+        return run.with_call(_lost(call)), tuple(effects)
     return _close(run, call, Outcome.VOID, f"void: {call.prompt}", *effects)
 
 
@@ -233,9 +238,11 @@ def _cancelled(run: Run, event: Cancelled) -> Step:
         return _finish(run, Outcome.CANCELLED)
     effects: list[Effect] = []
     for call in run.calls:
-        if call.slot in (Slot.READY, Slot.ASKED):
-            if call.request is not None:
-                effects.append(Settle(number=call.request, status="cancelled"))
+        if call.request is not None:
+            effects.append(Settle(number=call.request, status="cancelled"))
+        if call.again or call.reopened:
+            run = run.with_call(_lost(call))
+        elif call.slot in (Slot.READY, Slot.ASKED):
             run = run.with_call(_done(call, Outcome.CANCELLED, _not_run(call)))
     return _settled(run, effects)
 
@@ -246,7 +253,7 @@ def _interrupted(run: Run, event: Interrupted) -> Step:
         return run, ()
     if event.idempotent and call.attempts < MAX_ATTEMPTS and not run.cancelled:
         return run.with_call(replace(call, slot=Slot.READY, again=True)), ()
-    return run.with_call(replace(call, slot=Slot.UNKNOWN)), ()
+    return run.with_call(_lost(call)), ()
 
 
 def _reported(run: Run, event: Reported) -> Step:
@@ -272,6 +279,7 @@ def _reopened(run: Run, event: Reopened) -> Step:
         again=False,
         gated=event.gate is not None,
         slot=Slot.READY,
+        reopened=True,
     )
     if event.gate is None:
         return run.with_call(call), ()
@@ -312,6 +320,11 @@ def _done(call: Call, outcome: Outcome, output: str) -> Call:
     return replace(
         call, slot=Slot.DONE, outcome=outcome, output=output, request=None, again=False
     )
+
+
+def _lost(call: Call) -> Call:
+    """It was entered, and nobody can say how that ended: only a person can."""
+    return replace(call, slot=Slot.UNKNOWN, request=None, again=False, reopened=False)
 
 
 def _close(
@@ -366,7 +379,7 @@ def _not_run(call: Call) -> str:
 
 
 def words(by: str, reason: str) -> str:
-    """The second line of a result that a person refused with words (design §3)."""
+    """The second line of a result that was refused with words (design §3)."""
     return json.dumps({"by": by, "reason": reason}, ensure_ascii=False)
 
 
@@ -384,14 +397,3 @@ _HANDLERS: dict[type, Callable[..., Step]] = {
     Reported: _reported,
     Reopened: _reopened,
 }
-
-__all__ = [
-    "MAX_ATTEMPTS",
-    "Illegal",
-    "Settlement",
-    "begin",
-    "due",
-    "step",
-    "waiting",
-    "words",
-]

@@ -8,7 +8,7 @@ T20 and T25 are decided in this file; the words for each code are written elsewh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -29,7 +29,7 @@ class Who:
 
     user: str | None = None
     group: str | None = None
-    handle: str = ""  # of a group, as it is written for people: "@sre-oncall"
+    handle: str = ""  # for people: "@sre-oncall" of a group, the name of a person
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +110,7 @@ class Asked:
     gate: bool
     status: str  # "open", or one of the terminal states
     requester: str
+    requester_key: str  # Person.key: the same person under any of their ids
     rule: Rule  # as stored when it was asked
     expires_at: int  # Unix milliseconds; equal is still in time
     tenant_team: str
@@ -224,6 +225,35 @@ def groups_of(rules: Iterable[Rule | None]) -> frozenset[str]:
     return frozenset(who.group for who in entries if who.group)
 
 
+def users_in(rules: Iterable[Rule]) -> frozenset[str]:
+    """Every person that these rules name by id."""
+    entries = [
+        who
+        for rule in rules
+        for who in (*rule.approvers, *(rule.callers or ()), *(rule.answerers or ()))
+    ]
+    return frozenset(who.user for who in entries if who.user)
+
+
+def with_names(rule: Rule, names: Mapping[str, str]) -> Rule:
+    """The same rule, its people with their names beside their ids; nothing else."""
+
+    def named(entries: tuple[Who, ...] | None) -> tuple[Who, ...] | None:
+        if entries is None:
+            return None
+        return tuple(
+            replace(who, handle=names.get(who.user, "")) if who.user else who
+            for who in entries
+        )
+
+    return replace(
+        rule,
+        approvers=named(rule.approvers) or (),
+        callers=named(rule.callers),
+        answerers=named(rule.answerers),
+    )
+
+
 # -- the parts ----------------------------------------------------------------------
 
 
@@ -238,22 +268,19 @@ def _may_agree(
 ) -> Verdict:
     lists = [addressed(asked.kind, rule) for rule in rules]
     named = all(_named(entries, person.user) for entries in lists)
-    code = _not_full_member(
-        person, asked.tenant_team, named or person.user == asked.requester
-    )
+    own = _is_requester(asked, person)
+    code = _not_full_member(person, asked.tenant_team, named or own)
     if code:
         return Verdict(ok=False, code=code)
-    own = person.user == asked.requester
     if by_approvers(asked.kind) and own and not all(r.self_approval for r in rules):
         return Verdict(ok=False, code="self_approval")
-    for entries in lists:
-        if entries is None:
-            if not own:
-                return Verdict(ok=False, code="not_approver")
-            continue
-        verdict = _membership(entries, person, facts, "not_approver")
-        if not verdict.ok:
-            return verdict
+    verdicts = [_addressed_to(entries, person, facts, own) for entries in lists]
+    refused = [verdict for verdict in verdicts if not verdict.ok]
+    if refused and len(refused) < len(verdicts) and refused[0].code == "not_approver":
+        # One of the two rules asks this person, the other does not.
+        return Verdict(ok=False, code="rule_changed")
+    if refused:
+        return refused[0]
     return Verdict(ok=True, self_approved=by_approvers(asked.kind) and own)
 
 
@@ -278,7 +305,7 @@ def _may_refuse(
     entries = [
         who for rule in rules for who in (*rule.approvers, *(rule.answerers or ()))
     ]
-    own = person.user == asked.requester
+    own = _is_requester(asked, person)
     code = _not_full_member(
         person, asked.tenant_team, own or _named(entries, person.user)
     )
@@ -287,6 +314,20 @@ def _may_refuse(
     if own:
         return Verdict(ok=True)
     return _membership(entries, person, facts, "not_approver")
+
+
+def _addressed_to(
+    entries: tuple[Who, ...] | None, person: Person, facts: Facts, own: bool
+) -> Verdict:
+    """Whether one rule asks this person; None asks the requester alone."""
+    if entries is not None:
+        return _membership(entries, person, facts, "not_approver")
+    return Verdict(ok=True) if own else Verdict(ok=False, code="not_approver")
+
+
+def _is_requester(asked: Asked, person: Person) -> bool:
+    """Whether this is whoever asked, by whichever of their ids (T9, T12)."""
+    return person.user == asked.requester or person.key == asked.requester_key
 
 
 def _membership(

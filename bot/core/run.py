@@ -87,6 +87,7 @@ class Call:
     execution: int = 0  # how many executions were claimed
     attempts: int = 0  # how often the latest execution was entered
     again: bool = False  # the next entry belongs to the latest execution
+    reopened: bool = False  # of unknown outcome, and asked anew: not entered since
     outcome: Outcome | None = None
     output: str = ""
 

@@ -20,7 +20,15 @@ from bot.core.policy import (
     groups_of,
     may_answer,
 )
-from bot.engine.clicks import UNKNOWN, Click, Reply, neutralised, refuse, unknown
+from bot.engine.clicks import (
+    UNKNOWN,
+    Click,
+    Reply,
+    adopted,
+    neutralised,
+    refuse,
+    unknown,
+)
 from bot.engine.parts import Parts, committed, unchanged
 from bot.engine.reading import asked, card_view
 from bot.engine.transition import Cause, Lost, apply
@@ -152,14 +160,9 @@ def _on_its_card(parts: Parts, tx: Tx, click: Click, request: RequestRow) -> boo
     at = parts.store.message_at(tx, parts.tenant, click.channel, click.ts)
     if at is not None:
         return at.kind == "request" and at.request == request.ref
-    if not click.ours:
-        return False
-    for card in parts.store.messages(tx, request.run):
-        meant_here = card.destination in (click.channel, click.user)
-        unrecorded = not card.ts and card.intent_at is not None
-        this_one = card.request == request.ref and card.kind == "request"
-        if this_one and meant_here and unrecorded:
-            adopted = replace(card, channel=click.channel, ts=click.ts, sent=0)
-            parts.store.save_message(tx, replace(adopted, intent_at=None))
-            return True
-    return False
+    cards = [
+        card
+        for card in parts.store.messages(tx, request.run)
+        if card.kind == "request" and card.request == request.ref
+    ]
+    return adopted(parts, tx, click, cards)

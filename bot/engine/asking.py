@@ -167,7 +167,8 @@ def approvers_among(rule: Rule, facts: Facts, requester: str) -> tuple[str, ...]
             found |= dict.fromkeys(sorted(members))
     if not rule.self_approval:
         found.pop(requester, None)
-    return tuple(found)
+    gone = {u for u, p in facts.people.items() if p.deleted or p.bot or p.stranger}
+    return tuple(user for user in found if user not in gone)
 
 
 def direct_places(rule: Rule, people: tuple[str, ...] | None) -> tuple[str, ...]:

@@ -91,6 +91,23 @@ def _repair(parts: Parts, tx: Tx, click: Click, run: str, now: int) -> None:
         parts.store.save_message(tx, again)
 
 
+def adopted(parts: Parts, tx: Tx, click: Click, cards: list[MessageRow]) -> bool:
+    """Take a copy of ours, whose post's reply is not recorded, for the card (T23).
+
+    Only one of `cards` that was meant for this place, or for this very person.
+    """
+    if not click.ours or not click.channel or not click.ts:
+        return False
+    for card in cards:
+        meant_here = card.destination in (click.channel, click.user)
+        unrecorded = not card.ts and card.intent_at is not None
+        if meant_here and unrecorded and card.state == "live":
+            placed = replace(card, channel=click.channel, ts=click.ts, sent=0)
+            parts.store.save_message(tx, replace(placed, intent_at=None))
+            return True
+    return False
+
+
 def neutralised(parts: Parts, tx: Tx, click: Click, now: int) -> bool:
     """Take the controls off a message of ours that is no card; False when it is one."""
     if not click.channel or not click.ts:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from bot.contract.types import Tool
-from bot.core.digest import call_digest, definition_digest, rule_digest
+from bot.core.digest import call_digest, canonical, definition_digest, rule_digest
 from bot.core.policy import Rule, rule_for
 from bot.ports import CallRow, Clock, Courier, People, RequestRow, Store, Tenant, Tx
 from bot.tools.toolkit import Toolkit
@@ -95,14 +95,12 @@ def unchanged(parts: Parts, request: RequestRow, call: CallRow, requester: str) 
     return secrets.compare_digest(now, request.call_digest)
 
 
-def redefined(parts: Parts, call: CallRow, rule: Rule, requester: str) -> CallRow:
-    """The same call as it would be planned now: today's rule, today's tool."""
-    tool = parts.tool(call.tool)
-    if tool is None:
-        return replace(call, rule=rule)
-    return replace(
-        call, rule=rule, definition=definition(tool), acting=acting(tool, requester)
-    )
+def complete(tool: Tool, given: Mapping[str, Any]) -> str:
+    """The canonical arguments of a call: what is left out runs as well, so it is there.
+
+    `NotCanonical` when there is no such text.
+    """
+    return canonical({**tool.traits.defaults, **given})
 
 
 def new_ref() -> str:

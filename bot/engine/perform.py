@@ -8,7 +8,9 @@ claim.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
+from typing import Any
 
 import structlog
 
@@ -45,6 +47,8 @@ log = structlog.get_logger(__name__)
 SHORTEST_WAIT, LONGEST_WAIT = 5_000, 60_000
 #: How many seconds one look at the voters may take.
 LOOKUPS = 10.0
+#: How much of a tool's output is kept, in characters.
+KEPT_OUTPUT = 64 * 1024
 #: A result is written again and again until it is kept; so many seconds apart.
 RESULT_RETRY = 1.0
 
@@ -117,6 +121,9 @@ async def _consent_now(parts: Parts, standing: _Standing) -> str | None:
         return ""
     rule_now = parts.rule(standing.call.tool)
     groups = groups_of([rule_now, *(r.rule for r in standing.consents)])
+    voted = {request.ref for request, _ in standing.voters}
+    if any(request.ref not in voted for request in standing.consents):
+        return "not_approver"  # agreed to by nobody that we know of
     users = sorted({user for _, user in standing.voters})
     facts = await parts.people.facts(users, sorted(groups), LOOKUPS)
     codes = [
@@ -195,8 +202,9 @@ def _changed(parts: Parts, standing: _Standing) -> str:
         return "void_changed"
     if rule.gate == "ask" and not run.state.call(call.ordinal).gated:
         return "void_changed"
+    agreed = all(r.status in ("approved", "answered") for r in standing.consents)
     same = all(unchanged(parts, r, call, run.requester) for r in standing.consents)
-    return "" if same else "void_changed"
+    return "" if agreed and same else "void_changed"
 
 
 # -- the tool -----------------------------------------------------------------------
@@ -209,8 +217,24 @@ async def _execute(parts: Parts, claimed: _Claimed) -> None:
         # Cannot be: the claim compared the same text. Never run on a doubt.
         result = ToolResult("not run: its arguments changed", True)
     else:
-        result = await parts.toolkit.execute(call.tool, arguments, _context(claimed))
+        result = await _entered(parts, claimed, arguments)
     await _record(parts, claimed, result)
+
+
+async def _entered(
+    parts: Parts, claimed: _Claimed, arguments: dict[str, Any]
+) -> ToolResult:
+    """Enter the tool; whatever leaves it is a result, but for our own stopping."""
+    name = claimed.standing.call.tool
+    task = asyncio.current_task()
+    try:
+        return await parts.toolkit.execute(name, arguments, _context(claimed))
+    except BaseException as error:
+        # A tool may let a cancel of its own through; ours is asked of this task.
+        if task is not None and task.cancelling():
+            raise
+        log.error("tool_left_by_exception", tool=name, error=type(error).__name__)
+        return ToolResult(f"{name} was left by {type(error).__name__}", True)
 
 
 def _context(claimed: _Claimed) -> ToolContext | None:
@@ -302,8 +326,12 @@ def _event(
 
 
 def _storable(text: str) -> str:
-    """A tool's words as valid Unicode: half a surrogate pair can be kept nowhere."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """A tool's words as they are kept: valid Unicode, and not too much of it."""
+    kept = text[:KEPT_OUTPUT]
+    if len(kept) < len(text):
+        kept += f"\n… ({len(text) - len(kept):,} more characters)"
+    # Half a surrogate pair can be kept nowhere.
+    return kept.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _cannot_ask(

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import structlog
+
 from bot.core.policy import Asked
 from bot.engine.parts import Parts
 from bot.ports import CardView, RequestRow, RunRow, Tx, VoteRow
+
+log = structlog.get_logger(__name__)
+
+#: How many requests are read at once.
+BATCH = 25
 
 
 def card_view(parts: Parts, tx: Tx, run: str, request: str = "") -> CardView:
@@ -34,6 +43,32 @@ def _votes(parts: Parts, tx: Tx, requests: list[RequestRow]) -> list[VoteRow]:
     return [vote for r in requests for vote in parts.store.votes(tx, r.ref)]
 
 
+async def open_views(parts: Parts, limit: int) -> list[CardView]:
+    """The open requests of the workspace, the most urgent first.
+
+    Read in small batches, since clicks wait for the same thread; one that cannot be
+    read is logged and left out.
+    """
+    pairs = await parts.store.read(
+        lambda tx: parts.store.open_requests(tx, parts.tenant, limit)
+    )
+    views: list[CardView] = []
+    for start in range(0, len(pairs), BATCH):
+        batch = pairs[start : start + BATCH]
+        views += await parts.store.read(partial(_readable, parts, batch))
+    return views
+
+
+def _readable(parts: Parts, pairs: list[tuple[str, str]], tx: Tx) -> list[CardView]:
+    views: list[CardView] = []
+    for run, ref in pairs:
+        try:
+            views.append(card_view(parts, tx, run, ref))
+        except Exception:
+            log.error("request_unreadable", run=run, exc_info=True)
+    return views
+
+
 def asked(request: RequestRow, run: RunRow) -> Asked:
     """What policy needs to know of a request."""
     return Asked(
@@ -41,6 +76,7 @@ def asked(request: RequestRow, run: RunRow) -> Asked:
         gate=request.gate,
         status=request.status,
         requester=run.requester,
+        requester_key=run.requester_key,
         rule=request.rule,
         expires_at=request.expires_at,
         tenant_team=request.tenant.team,

@@ -17,7 +17,7 @@ from bot.core.machine import due
 from bot.core.run import Slot, Stage
 from bot.engine.parts import Parts
 from bot.engine.perform import enter
-from bot.engine.transition import Cause, apply
+from bot.engine.transition import Cause, apply, note
 from bot.errors import StoreError
 from bot.ports import RunRow, Tx
 
@@ -105,12 +105,18 @@ class Runner:
         row: RunRow | None = parts.store.run(tx, parts.tenant, run_id)
         if row is None:
             return
+        calls = parts.store.calls(tx, run_id, row.state.turn)
+        ledger = {call.ordinal: call for call in calls}
         for call in row.state.calls:
             if call.slot is Slot.RUNNING:
                 tool = parts.tool(call.tool)
+                planned = ledger[call.ordinal].idempotent
                 event = Interrupted(
                     ordinal=call.ordinal,
                     execution=call.execution,
-                    idempotent=tool is not None and tool.traits.idempotent,
+                    # As declared when people were asked, and as declared now.
+                    idempotent=planned and tool is not None and tool.traits.idempotent,
                 )
-                row, _ = apply(parts, tx, row, event, Cause(), parts.clock.now())
+                now = parts.clock.now()
+                note(parts, tx, row, "interrupted", Cause(), now, ledger[call.ordinal])
+                row, _ = apply(parts, tx, row, event, Cause(), now)

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.contract.types import Tool
-from bot.core.digest import NotCanonical, arguments_digest, canonical
+from bot.core.digest import NotCanonical, arguments_digest
 from bot.core.events import Effect, Planned, Started
 from bot.core.machine import begin
 from bot.core.policy import Facts, Rule, groups_of, may_start
 from bot.core.run import DURABLE, Run, Stage
 from bot.engine.asking import (
+    MOST_DIRECT,
     approvers_among,
     direct_places,
     ensure_run_card,
@@ -24,7 +25,7 @@ from bot.engine.asking import (
     gate_question,
     preview,
 )
-from bot.engine.parts import Parts, acting, committed, definition, new_ref
+from bot.engine.parts import Parts, acting, committed, complete, definition, new_ref
 from bot.engine.reading import card_view
 from bot.engine.transition import Cause, save
 from bot.ports import AuditRow, CallRow, CardView, RunRow, Tx
@@ -72,15 +73,15 @@ async def start(
     """
     rule = parts.rule(wanted.tool.name)
     groups = sorted(groups_of([rule]))
-    facts = await parts.people.facts([wanted.requester], groups, lookups)
+    named = [who.user for who in (rule.approvers if rule else ()) if who.user]
+    users = [wanted.requester, *named[:MOST_DIRECT]]
+    facts = await parts.people.facts(users, groups, lookups)
     verdict = may_start(rule, wanted.requester, facts, parts.tenant.team)
     if rule is None or not verdict.ok:
         await _note_refusal(parts, wanted, verdict.code, deadline)
         return Refused(code=verdict.code, tool=wanted.tool.name, rule=rule)
     try:
-        # What is left out runs as well, so it is shown and agreed to like the rest.
-        complete = {**wanted.tool.traits.defaults, **wanted.arguments}
-        arguments = canonical(complete)
+        arguments = complete(wanted.tool, wanted.arguments)
     except NotCanonical as error:
         return Refused(code="not_canonical", tool=wanted.tool.name, text=str(error))
     approvers = approvers_among(rule, facts, wanted.requester)
@@ -183,6 +184,7 @@ class _Draft:
             tenant=self.parts.tenant,
             requester=self.wanted.requester,
             requester_name=person.name,
+            requester_key=person.key,
             channel=self.wanted.channel,
             words=self.wanted.tool.name,
             state=state,
@@ -202,4 +204,5 @@ class _Draft:
             acting=acting(tool, self.wanted.requester),
             rule=self.rule,
             ref=new_ref(),
+            idempotent=tool.traits.idempotent,
         )

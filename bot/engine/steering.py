@@ -9,14 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from bot.core.digest import parsed
 from bot.core.events import Cancelled, Event, Reopened, Reported
-from bot.core.policy import Facts, Rule, Verdict, groups_of, may_report
+from bot.core.policy import Facts, Rule, Verdict, groups_of, may_report, may_start
 from bot.core.run import Slot, Stage
 from bot.engine.asking import approvers_among, direct_places, gate_prompt
-from bot.engine.clicks import UNKNOWN, Click, Reply, neutralised, refuse, unknown
-from bot.engine.parts import Parts, committed, redefined
+from bot.engine.clicks import (
+    UNKNOWN,
+    Click,
+    Reply,
+    adopted,
+    neutralised,
+    refuse,
+    unknown,
+)
+from bot.engine.parts import Parts, acting, committed, complete, definition
 from bot.engine.reading import card_view
-from bot.engine.transition import Cause, apply
+from bot.engine.transition import Cause, apply, note
 from bot.ports import CallRow, RunRow, Tx
 
 
@@ -49,6 +58,7 @@ async def cancel(parts: Parts, click: Click) -> Reply:
             run, cancelled_by=click.user, cancelled_name=name, cancelled_at=now
         )
         cause = Cause(actor=click.user, name=name)
+        note(parts, tx, run, "cancel", cause, now)
         apply(parts, tx, run, Cancelled(), cause, now)
         return Reply(view=card_view(parts, tx, run.id), run=run.id)
 
@@ -56,7 +66,7 @@ async def cancel(parts: Parts, click: Click) -> Reply:
     if found is None:
         return await unknown(parts, click)
     rules = [call.rule for call in found[1]]
-    return await _steered(parts, click, rules, unit)
+    return await _steered(parts, click, [click.user], rules, unit)
 
 
 async def report(parts: Parts, click: Click) -> Reply:
@@ -84,7 +94,12 @@ async def report(parts: Parts, click: Click) -> Reply:
             return refuse(parts, tx, click, view, verdict.code, now)
         return _report(parts, tx, click, run, call, facts, now)
 
-    return await _steered(parts, click, [found.rule, parts.rule(found.tool)], unit)
+    run = await parts.store.read(
+        lambda tx: parts.store.run(tx, parts.tenant, found.run)
+    )
+    people = [click.user, *([run.requester] if run is not None else [])]
+    rules = [found.rule, parts.rule(found.tool)]
+    return await _steered(parts, click, people, rules, unit)
 
 
 def _report(
@@ -99,13 +114,14 @@ def _report(
     name = facts.people[click.user].name
     cause = Cause(actor=click.user, name=name, audit={"reported": click.decision})
     event: Event
+    note(parts, tx, run, f"says {click.decision}", cause, now, call)
     if click.decision == "again":
-        rule = parts.rule(call.tool)
-        if rule is None or rule.gate == "deny" or run.state.cancelled:
+        rule = _rule_again(parts, click, run, call, facts)
+        if rule is None:
             view = card_view(parts, tx, run.id)
             return refuse(parts, tx, click, view, "cannot_run_again", now)
-        # The same call under today's rule and tool: a new digest to agree to.
-        call = redefined(parts, call, rule, run.requester)
+        # The same call under today's rule: a new digest to agree to.
+        call = replace(call, rule=rule)
         parts.store.save_call(tx, call)
         people = approvers_among(rule, facts, run.requester)
         cause = replace(cause, places=direct_places(rule, people))
@@ -119,6 +135,28 @@ def _report(
     return Reply(view=card_view(parts, tx, run.id), run=run.id)
 
 
+def _rule_again(
+    parts: Parts, click: Click, run: RunRow, call: CallRow, facts: Facts
+) -> Rule | None:
+    """Today's rule, when this very call may be run again under it.
+
+    Not when the tool changed: what it would do with these arguments was never shown.
+    Without a gate in front nobody else agrees, so only whoever asked may say so.
+    """
+    rule, tool = parts.rule(call.tool), parts.tool(call.tool)
+    if rule is None or tool is None or run.state.cancelled:
+        return None
+    same = definition(tool) == call.definition
+    if not same or complete(tool, parsed(call.arguments)) != call.arguments:
+        return None
+    if acting(tool, run.requester) != call.acting:
+        return None
+    if rule.gate == "allow" and click.user != run.requester:
+        return None
+    started = may_start(rule, run.requester, facts, parts.tenant.team)
+    return rule if started.ok else None
+
+
 # -- what they share
 
 
@@ -129,6 +167,10 @@ def _placed(parts: Parts, tx: Tx, click: Click, run: str) -> bool:
     at = parts.store.message_at(tx, parts.tenant, click.channel, click.ts)
     if at is not None:
         return at.run == run and at.kind in ("request", "run")
+    kinds = ("run",) if click.decision == "cancel" else ("run", "request")
+    cards = [m for m in parts.store.messages(tx, run) if m.kind in kinds]
+    if adopted(parts, tx, click, cards):
+        return True
     if click.ours:
         neutralised(parts, tx, click, parts.clock.now())
     return False
@@ -137,6 +179,8 @@ def _placed(parts: Parts, tx: Tx, click: Click, run: str) -> bool:
 def _may_steer(
     rules: list[Rule], run: RunRow, user: str, facts: Facts, parts: Parts
 ) -> Verdict:
+    # Before a run has calls, it concerns nobody but whoever asked.
+    rules = rules or [Rule(name="no call yet", gate="deny")]
     verdicts = [
         may_report(rule, run.requester, user, facts, parts.tenant.team)
         for rule in rules
@@ -147,9 +191,10 @@ def _may_steer(
 async def _steered(
     parts: Parts,
     click: Click,
+    people: list[str],
     rules: list[Rule | None] | list[Rule],
     unit: Callable[[Tx, Facts], Reply],
 ) -> Reply:
     groups = sorted(groups_of(rules))
-    facts = await parts.people.facts([click.user], groups, click.lookups)
+    facts = await parts.people.facts(people, groups, click.lookups)
     return await committed(parts, lambda tx: unit(tx, facts), click.deadline)

@@ -6,16 +6,14 @@ was moving when the last process ended, because such a run's row says so.
 
 from __future__ import annotations
 
-import asyncio
-
 import structlog
 
 from bot.core.events import Expired
 from bot.engine.parts import Parts
 from bot.engine.runner import Runner
 from bot.engine.transition import AT_NEXT_START, Cause, apply
-from bot.errors import StoreError
-from bot.ports import RequestRow, Tx
+from bot.errors import StoreBusy
+from bot.ports import Tx
 
 log = structlog.get_logger(__name__)
 
@@ -29,6 +27,8 @@ class Sweeper:
     def __init__(self, parts: Parts, runner: Runner) -> None:
         self._parts = parts
         self._runner = runner
+        #: Requests that cannot be expired, tried again at the next start.
+        self._failed: set[str] = set()
 
     async def recover(self) -> None:
         """At start: look at every run that was moving when the last process ended."""
@@ -44,49 +44,52 @@ class Sweeper:
         while True:
             try:
                 await self.sweep()
-            except StoreError:
-                log.warning("sweep_put_off", exc_info=True)
+            except Exception:
+                log.error("sweep_put_off", exc_info=True)
             await self._parts.clock.sleep(INTERVAL)
 
     async def sweep(self) -> None:
         """Expire what has run out, and wake the runs that are due."""
         parts = self._parts
-        while True:
-            now = parts.clock.now()
-            late = await parts.store.read(
-                lambda tx, now=now: parts.store.requests_due(
-                    tx, parts.tenant, now, BATCH
-                )  # type: ignore[misc]  # bound at once
-            )
-            done = [await self._safely(request) for request in late]
-            if len(late) < BATCH or not any(done):
-                break
-            await asyncio.sleep(0)
+        more = True
+        while more:
+            more = await self._expire_some()
         runs = await parts.store.read(
             lambda tx: parts.store.runs_due(tx, parts.tenant, parts.clock.now(), BATCH)
         )
         for run in runs:
             self._runner.wake(run)
+
+    async def _expire_some(self) -> bool:
+        """Expire one batch; whether there may be more to do now."""
+        parts, now = self._parts, self._parts.clock.now()
+        limit = BATCH + len(self._failed)
+        due = await parts.store.read(
+            lambda tx: parts.store.requests_due(tx, parts.tenant, now, limit)
+        )
+        late = [(run, ref) for run, ref in due if ref not in self._failed]
+        for run, ref in late:
+            await self._safely(run, ref)
         if late:
             parts.courier.wake()
+        return len(late) >= BATCH
 
-    async def _safely(self, request: RequestRow) -> bool:
+    async def _safely(self, run: str, ref: str) -> None:
         """One request that cannot be expired must not hold up the others."""
         try:
-            await self._expire(request)
-        except StoreError:
+            await self._expire(run, ref)
+        except StoreBusy:
             raise
         except Exception:
-            log.error("expiry_failed", run=request.run, exc_info=True)
-            return False
-        return True
+            self._failed.add(ref)
+            log.error("expiry_failed", run=run, exc_info=True)
 
-    async def _expire(self, request: RequestRow) -> None:
+    async def _expire(self, run_id: str, ref: str) -> None:
         parts = self._parts
 
         def unit(tx: Tx) -> None:
-            row = parts.store.request(tx, parts.tenant, request.ref)
-            run = parts.store.run(tx, parts.tenant, request.run)
+            row = parts.store.request(tx, parts.tenant, ref)
+            run = parts.store.run(tx, parts.tenant, run_id)
             now = parts.clock.now()
             if row is None or run is None or row.status != "open":
                 return
@@ -94,4 +97,4 @@ class Sweeper:
                 apply(parts, tx, run, Expired(request=row.number), Cause(), now)
 
         await parts.store.write(unit)
-        self._runner.wake(request.run)
+        self._runner.wake(run_id)

@@ -31,8 +31,6 @@ from bot.ports import (
 SHARED_REPLY = 10_000  # milliseconds
 #: `wake_at` of a run whose call is being carried out: only a new process looks at it.
 AT_NEXT_START = 2**62
-#: How much of a tool's output is kept, in characters.
-KEPT_OUTPUT = 64 * 1024
 
 
 class Lost(Exception):
@@ -80,6 +78,7 @@ def save(
         if call.ordinal in unknown:
             made = calls[call.ordinal]
             _audit(parts, tx, row, "outcome unknown", cause, now, call=made)
+            _show_now(parts, tx, row, now)
     for effect in effects:
         _carry(parts, tx, row, calls, effect, cause, now)
     parts.store.redraw(tx, row.id, None, now)
@@ -108,10 +107,7 @@ def _write_ledger(
 ) -> None:
     outcome = call.outcome.value if call.outcome else ""
     if outcome and not row.outcome:
-        kept = call.output[:KEPT_OUTPUT]
-        if len(kept) < len(call.output):
-            kept += f"\n… ({len(call.output) - len(kept)} more characters)"
-        row = replace(row, outcome=outcome, output=kept, ended_at=now)
+        row = replace(row, outcome=outcome, output=call.output, ended_at=now)
         if call.outcome is Outcome.UNKNOWN:
             row = replace(
                 row, reported_by=cause.actor, reported_name=cause.name, reported_at=now
@@ -145,11 +141,11 @@ def _carry(
                 raise Lost(f"execution {execution} was started before")
             _audit(parts, tx, run, "claimed", cause, now, call=call)
         case Finish():
-            _show_end(parts, tx, run, now)
+            _show_now(parts, tx, run, now)
             _audit(parts, tx, run, f"ended {effect.ending.value}", cause, now)
 
 
-def _show_end(parts: Parts, tx: Tx, run: RunRow, now: int) -> None:
+def _show_now(parts: Parts, tx: Tx, run: RunRow, now: int) -> None:
     """A card that was held back, since the call might be quick, is posted now."""
     for card in parts.store.messages(tx, run.id):
         if card.kind == "run" and not card.ts and card.due_at > now:
@@ -185,6 +181,19 @@ def label(run: RunRow, request: RequestRow | None = None) -> str:
     """The number to say aloud: CS-318, and CS-318.2 for its second request."""
     part = f".{request.number}" if request is not None and request.number > 1 else ""
     return f"CS-{run.number}{part}"
+
+
+def note(
+    parts: Parts,
+    tx: Tx,
+    run: RunRow,
+    action: str,
+    cause: Cause,
+    now: int,
+    call: CallRow | None = None,
+) -> None:
+    """An audit row for what no effect of the machine stands for."""
+    _audit(parts, tx, run, action, cause, now, call=call)
 
 
 def _audit(

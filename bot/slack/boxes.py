@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from unicodedata import bidirectional
 
 from bot.core.digest import parsed
 from bot.core.display import cut, flat, json_text, key, shown, texts_in
@@ -61,13 +62,42 @@ def suspects(call: CallRow, request: RequestRow) -> dict[str, str]:
 
 
 def _assignments(values: Mapping[str, Any], width: int = _LINED_UP) -> list[str]:
-    names = {name: key(name) for name in values}
-    fitting = [len(shown) for shown in names.values() if len(shown) <= width]
-    column = max(fitting, default=0)
-    return [
-        f"{names[name].ljust(column)} = {json_text(value)}"
-        for name, value in sorted(values.items())
+    named = [
+        line for name, value in sorted(values.items()) for line in _leaves(name, value)
     ]
+    fitting = [len(name) for name, _ in named if len(name) <= width]
+    column = max(fitting, default=0)
+    return [f"{name.ljust(column)} = {value}" for name, value in named]
+
+
+def _leaves(name: str, value: Any) -> list[tuple[str, str]]:
+    """One argument as one line; as one for each value in it when some run backwards.
+
+    Letters written from right to left would reorder what stands beside them on a line,
+    and show values in an order that they do not have (T30).
+    """
+    if not isinstance(value, dict | list) or not _runs_backwards(value):
+        return [(key(name), json_text(value))]
+    lines: list[tuple[str, str]] = []
+    waiting: list[tuple[str, Any]] = [(key(name), value)]
+    while waiting:
+        path, item = waiting.pop(0)
+        if isinstance(item, dict) and item:
+            inner = [(f"{path}.{key(k)}", v) for k, v in sorted(item.items())]
+            waiting = inner + waiting
+        elif isinstance(item, list) and item:
+            waiting = [(f"{path}[{n}]", v) for n, v in enumerate(item)] + waiting
+        else:
+            lines.append((path, json_text(item)))
+    return lines
+
+
+def _runs_backwards(value: Any) -> bool:
+    return any(
+        bidirectional(letter) in ("R", "AL", "AN")
+        for words in texts_in(value)
+        for letter in words
+    )
 
 
 def _data(data: Mapping[str, Any] | None) -> list[str]:

@@ -15,7 +15,7 @@ from bot.errors import StoreError
 from bot.ports import CardView, MessageRow
 from bot.slack.delivery import Desk, deliver
 from bot.slack.failures import Failure, Refusal, refusal
-from bot.slack.fallback import react
+from bot.slack.fallback import react, react_again
 from bot.slack.render import request
 
 log = structlog.get_logger(__name__)
@@ -23,6 +23,8 @@ log = structlog.get_logger(__name__)
 BATCH = 200
 #: Slack takes about one post per second and channel, with bursts (slack-facts §4.1).
 BURST, PACE = 4, 1.0
+#: More lanes than this are not kept in mind once they have rested.
+MOST_LANES = 1_000
 #: Longest sleep without a wake-up, in seconds.
 LONGEST_SLEEP = 60.0
 #: A dead token is tried again after so many seconds.
@@ -56,8 +58,9 @@ class SlackCourier:
             self._woken.clear()
             try:
                 wait = await self._round(desk)
-            except StoreError:
-                log.warning("outbox_put_off", exc_info=True)
+            except Exception:
+                # One fault must not end the carrying of everything else.
+                log.error("outbox_put_off", exc_info=True)
                 wait = 1.0
             await self._sleep(desk, wait)
 
@@ -95,12 +98,9 @@ class SlackCourier:
         tenant, now = desk.parts.tenant, clock.now()
         rows = await store.read(lambda tx: store.messages_due(tx, tenant, now, BATCH))
         waits: list[float] = []
-        unposted = {m.run for m in rows if m.kind in ("request", "run") and not m.ts}
         for row in rows:
-            lane = _lane(row)
-            # News belongs in the thread of a card: the card goes first.
-            early = row.kind in ("news", "notice") and row.run in unposted
-            if lane in self._busy or early:
+            lane = lane_of(row)
+            if lane in self._busy:
                 continue
             wait = self._pace(lane, clock.monotonic())
             if wait > 0:
@@ -119,6 +119,9 @@ class SlackCourier:
         tokens = min(BURST, tokens + (now - since) / PACE)
         if tokens < 1:
             return (1 - tokens) * PACE
+        if len(self._spent) > MOST_LANES:
+            rested = {k: v for k, v in self._spent.items() if now - v[1] < BURST * PACE}
+            self._spent = rested
         self._spent[lane] = (tokens - 1, now)
         return 0.0
 
@@ -129,8 +132,6 @@ class SlackCourier:
                 self.token_error = ""
             else:
                 await self._refused(desk, row, refused)
-        except StoreError:
-            log.warning("message_not_recorded", message=row.id, exc_info=True)
         except Exception:
             log.error("message_failed", message=row.id, exc_info=True)
             await self._set_aside(desk, row)
@@ -139,18 +140,23 @@ class SlackCourier:
             self.wake()
 
     async def _refused(self, desk: Desk, row: MessageRow, refused: Refusal) -> None:
+        self._heed(desk, refused)
+        try:
+            await react(desk, row, refused)
+        except Exception as error:
+            # Faults of ours are raised again.
+            second = refusal(error)
+            self._heed(desk, second)
+            await react_again(desk, row, second)
+
+    def _heed(self, desk: Desk, refused: Refusal) -> None:
+        """Pause everything when Slack says that it takes nothing at the moment."""
         if refused.kind is Failure.WAIT:
             self._pause(desk, max(refused.wait, 1.0))
         elif refused.kind is Failure.TOKEN:
             self.token_error = refused.code
             log.error("token_refused", code=refused.code)
             self._pause(desk, DEAD_TOKEN)
-        try:
-            await react(desk, row, refused)
-        except Exception as error:
-            again = _second_refusal(error)
-            later = Refusal(kind=Failure.AMBIGUOUS, code=again)
-            await react(desk, row, later)
 
     async def _set_aside(self, desk: Desk, row: MessageRow) -> None:
         """A message that makes us fail must not hold up the others."""
@@ -164,12 +170,7 @@ class SlackCourier:
         self._paused_until = max(self._paused_until, until)
 
 
-def _second_refusal(error: Exception) -> str:
-    """What went wrong while reacting to a refusal; faults of ours are raised again."""
-    return refusal(error).code
-
-
-def _lane(row: MessageRow) -> str:
+def lane_of(row: MessageRow) -> str:
     """Messages of one lane are sent one after the other."""
     if row.kind in ("news", "notice"):
         return f"words {row.run}"

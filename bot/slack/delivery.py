@@ -116,16 +116,53 @@ async def post_card(
     await _record(desk, row, str(reply["channel"]), str(reply["ts"]), sent=row.wanted)
 
 
+async def post_below(desk: Desk, row: MessageRow, drawn: Message) -> None:
+    """Say in a card's thread what the card itself can no longer show."""
+    await desk.client.chat_postMessage(
+        channel=row.channel,
+        thread_ts=row.ts,
+        text=drawn.text,
+        blocks=drawn.blocks,
+        **LITERAL,
+        **QUIET,
+    )
+
+
 async def _record(
     desk: Desk, row: MessageRow, channel: str, ts: str, *, sent: int
 ) -> None:
-    def edit(now: MessageRow) -> MessageRow:
-        if now.ts:  # adopted by a click in the meantime: that one is the card
-            return now
-        placed = replace(now, channel=channel, ts=ts, sent=sent, attempts=0)
-        return replace(placed, intent_at=None)
+    """Write down where a card is. Every copy that is not the card gets neutralised."""
+    parts = desk.parts
 
-    await change(desk, row, edit)
+    def unit(tx: Tx) -> None:
+        store, tenant = parts.store, parts.tenant
+        now = store.message(tx, tenant, row.id)
+        if now is None or (now.channel, now.ts) == (channel, ts):
+            return
+        there = store.message_at(tx, tenant, channel, ts)
+        if now.ts:
+            # A click has taken an earlier copy for the card while this one was posted.
+            if there is None:
+                _neutral(parts, tx, channel, ts)
+            return
+        if there is not None:
+            # A click came before its place was known; the card goes there after all.
+            store.save_message(tx, replace(there, state="gone"))
+        placed = replace(now, channel=channel, ts=ts, sent=sent, attempts=0)
+        store.save_message(tx, replace(placed, intent_at=None))
+
+    await parts.store.write(unit)
+
+
+def _neutral(parts: Parts, tx: Tx, channel: str, ts: str) -> None:
+    row = MessageRow(
+        tenant=parts.tenant,
+        kind="neutral",
+        channel=channel,
+        ts=ts,
+        due_at=parts.clock.now(),
+    )
+    parts.store.add_message(tx, row)
 
 
 async def view_of(desk: Desk, row: MessageRow) -> CardView:
@@ -194,7 +231,7 @@ async def _words(desk: Desk, row: MessageRow) -> None:
             channel=channel,
             thread_ts=thread,
             text=drawn.text,
-            blocks=drawn.blocks,
+            blocks=None if row.body.get("plain") else drawn.blocks,
             **LITERAL,
             **QUIET,
         )

@@ -15,12 +15,24 @@ import structlog
 from bot.core.policy import by_approvers
 from bot.engine.asking import MOST_DIRECT, add_card
 from bot.ports import CardView, MessageRow, Tx
-from bot.slack.delivery import Desk, change, deliver, draw, post_card, view_of
+from bot.slack.delivery import (
+    LITERAL,
+    Desk,
+    change,
+    draw,
+    post_below,
+    post_card,
+    view_of,
+)
 from bot.slack.failures import Failure, Refusal
+from bot.slack.fate import ENDED, Fate, fate
 from bot.slack.render import request as request_card
 
 log = structlog.get_logger(__name__)
 
+CARDS = ("request", "run")
+#: Somebody has to act, and needs a card for it.
+FOR_PEOPLE = frozenset({Fate.OPEN, Fate.UNKNOWN})
 #: After so many failed attempts in a row a message counts as stuck.
 MOST_ATTEMPTS = 20
 #: The first wait after an ambiguous failure, doubling, and the longest, in seconds.
@@ -43,6 +55,24 @@ async def react(desk: Desk, row: MessageRow, refused: Refusal) -> None:
         case Failure.AMBIGUOUS:
             wait = min(FIRST_WAIT * 2**row.attempts, LONGEST_WAIT)
             await _later(desk, row, wait, counts=True)
+        case _ if row.kind == "neutral":
+            await _gone(desk, row, refused)  # its clicks are refused all the same
+        case _ if row.kind not in CARDS:
+            await _words_refused(desk, row, refused)
+        case _:
+            await _card_refused(desk, row, refused)
+
+
+async def react_again(desk: Desk, row: MessageRow, refused: Refusal) -> None:
+    """Do what a refusal of the reaction itself asks for, which tries nothing new."""
+    if refused.kind in (Failure.BUG, Failure.METADATA, Failure.FIXED):
+        await _stuck(desk, row, refused)
+    else:
+        await react(desk, row, refused)
+
+
+async def _card_refused(desk: Desk, row: MessageRow, refused: Refusal) -> None:
+    match refused.kind:
         case Failure.MISSING:
             await _missing(desk, row, refused)
         case Failure.METADATA if not row.ts:
@@ -52,8 +82,27 @@ async def react(desk: Desk, row: MessageRow, refused: Refusal) -> None:
             await _undrawable(desk, row, refused)
         case Failure.HERE if not row.ts:
             await _elsewhere(desk, row, refused)
+        case Failure.HERE | Failure.FIXED if row.ts:
+            await _unchangeable(desk, row, refused)
         case _:
             await _stuck(desk, row, refused)
+
+
+async def _words_refused(desk: Desk, row: MessageRow, refused: Refusal) -> None:
+    """News that its thread did not take goes to the requester directly, once; what
+    Slack cannot draw goes as plain text, once."""
+    if refused.kind in (Failure.HERE, Failure.MISSING):
+        flag = "direct"
+    elif refused.kind is Failure.BUG:
+        flag = "plain"
+    else:
+        await _stuck(desk, row, refused)
+        return
+    if row.body.get(flag) or (flag == "direct" and row.kind == "notice"):
+        await _stuck(desk, row, refused)
+        return
+    body = {**row.body, flag: True}
+    await change(desk, row, lambda now: replace(now, body=body))
 
 
 async def _later(desk: Desk, row: MessageRow, wait: float, *, counts: bool) -> None:
@@ -71,9 +120,10 @@ async def _later(desk: Desk, row: MessageRow, wait: float, *, counts: bool) -> N
 
 async def _missing(desk: Desk, row: MessageRow, refused: Refusal) -> None:
     """The message was deleted: its present state is posted once more, and only once."""
-    card = row.kind in ("request", "run")
-    if not card or row.body.get("reposted"):
-        await _gone(desk, row, refused)
+    if row.body.get("reposted"):
+        view = await view_of(desk, row)
+        lost = _stuck if fate(view) in FOR_PEOPLE else _gone
+        await lost(desk, row, refused)
         return
 
     def edit(now: MessageRow) -> MessageRow:
@@ -82,6 +132,26 @@ async def _missing(desk: Desk, row: MessageRow, refused: Refusal) -> None:
         return replace(anew, body={**now.body, "reposted": True}, intent_at=None)
 
     await change(desk, row, edit)
+
+
+async def _unchangeable(desk: Desk, row: MessageRow, refused: Refusal) -> None:
+    """Its place takes no edit any more; clicks on its old controls are refused.
+
+    Whoever must act gets another card; how it ended is said once more in the thread.
+    """
+    view = await view_of(desk, row)
+    became = fate(view)
+    if became in FOR_PEOPLE and refused.kind is Failure.HERE:
+        await _elsewhere(desk, row, refused)
+    elif became is Fate.UNKNOWN:
+        await _missing(desk, row, refused)
+    elif became in ENDED and refused.kind is Failure.HERE:
+        await _gone(desk, row, refused)  # the news of it are told directly
+    else:
+        if became in ENDED and not row.body.get("followed"):
+            await post_below(desk, row, draw(desk, row, view))
+        body = {**row.body, "followed": became in ENDED}
+        await change(desk, row, lambda now: replace(now, sent=row.wanted, body=body))
 
 
 async def _undrawable(desk: Desk, row: MessageRow, refused: Refusal) -> None:
@@ -93,7 +163,11 @@ async def _undrawable(desk: Desk, row: MessageRow, refused: Refusal) -> None:
     drawn = request_card.minimal(view, desk.sign)
     if row.ts:
         await desk.client.chat_update(
-            channel=row.channel, ts=row.ts, text=drawn.text, blocks=drawn.blocks
+            channel=row.channel,
+            ts=row.ts,
+            text=drawn.text,
+            blocks=drawn.blocks,
+            **LITERAL,
         )
         await change(desk, row, lambda now: replace(now, sent=row.wanted))
     else:
@@ -104,17 +178,12 @@ async def _undrawable(desk: Desk, row: MessageRow, refused: Refusal) -> None:
 
 async def _elsewhere(desk: Desk, row: MessageRow, refused: Refusal) -> None:
     """This place takes no card: the people who must act get it directly."""
-    if row.kind not in ("request", "run"):
-        await _words_elsewhere(desk, row, refused)
-        return
     view = await view_of(desk, row)
     people = await _addressees(desk, row, view)
     taken = {m.destination for m in view.messages if m.kind == row.kind}
     people = [user for user in people if user not in taken]
     if not people:
-        await _gone(desk, row, refused)
-        if not _others(row, view):
-            await _stuck(desk, row, refused)
+        await _out_of_reach(desk, row, refused)
         return
 
     def unit(tx: Tx) -> None:
@@ -132,26 +201,45 @@ async def _elsewhere(desk: Desk, row: MessageRow, refused: Refusal) -> None:
                 parts.store.add_message(tx, replace(moved, intent_at=None))
 
     await desk.parts.store.write(unit)
-    if not row.destination.startswith(("U", "W", "D")):
-        went = f"{_fallback_names(view, row)} directly"
-        body = {"what": "undeliverable", "place": _place(view, row), "fallback": went}
+    if not _direct(row):
+        went, place = _fallback_names(view, row), _place(view, row)
+        body = {"what": "undeliverable", "place": place, "fallback": went}
         await _tell(desk, row, body)
 
 
-async def _words_elsewhere(desk: Desk, row: MessageRow, refused: Refusal) -> None:
-    """News that its thread did not take goes to the requester directly, once."""
-    if row.kind == "notice" or row.body.get("direct"):
+async def _out_of_reach(desk: Desk, row: MessageRow, refused: Refusal) -> None:
+    """One person cannot be written to; if that was the last one, all are tried again
+    at the next start. Decided in one transaction: cards fail side by side."""
+    store, tenant = desk.parts.store, desk.parts.tenant
+
+    def unit(tx: Tx) -> bool:
+        cards = [
+            m
+            for m in store.messages(tx, row.run)
+            if m.kind == row.kind and m.request == row.request
+        ]
+        now = store.message(tx, tenant, row.id) or row
+        store.save_message(tx, replace(now, state="gone", error=refused.code))
+        if any(m.state == "live" for m in cards if m.id != row.id):
+            return False
+        for card in cards:
+            if card.state == "gone" and not card.ts and _direct(card):
+                store.save_message(tx, replace(card, state="stuck"))
+        return True
+
+    if await desk.parts.store.write(unit):
         await _stuck(desk, row, refused)
-        return
-    body = {**row.body, "direct": True}
-    await change(desk, row, lambda now: replace(now, body=body))
+
+
+def _direct(row: MessageRow) -> bool:
+    return row.destination.startswith(("U", "W", "D"))
 
 
 async def _addressees(desk: Desk, row: MessageRow, view: CardView) -> list[str]:
     asked = view.request
     if row.kind == "run" or asked is None or not by_approvers(asked.kind):
         return [view.run.requester]
-    if row.destination.startswith(("U", "W", "D")):
+    if _direct(row):
         return []
     users = await desk.people.members_of(asked.rule.approvers)
     if not asked.rule.self_approval:
@@ -170,17 +258,8 @@ def _fallback_names(view: CardView, row: MessageRow) -> str:
 def _place(view: CardView, row: MessageRow) -> str:
     asked = view.request
     if asked is not None and asked.rule.post_to == row.destination:
-        return asked.rule.post_to_name
+        return asked.rule.post_to_name or row.destination
     return "the channel where you asked"
-
-
-def _others(row: MessageRow, view: CardView) -> bool:
-    """Whether another card of the same request can still be used."""
-    return any(
-        m.id != row.id and m.request == row.request and m.state == "live"
-        for m in view.messages
-        if m.kind == row.kind
-    )
 
 
 async def _gone(desk: Desk, row: MessageRow, refused: Refusal) -> None:
@@ -191,7 +270,7 @@ async def _stuck(desk: Desk, row: MessageRow, refused: Refusal) -> None:
     """Nothing more can be tried now: kept, logged, and said to whoever asked."""
     log.error("message_stuck", message=row.id, run=row.run, code=refused.code)
     await change(desk, row, lambda now: replace(now, state="stuck", error=refused.code))
-    if row.kind in ("request", "run"):
+    if row.kind in CARDS and fate(await view_of(desk, row)) is Fate.OPEN:
         await _tell(desk, row, {"what": "stuck"})
 
 
@@ -216,6 +295,3 @@ async def _tell(desk: Desk, row: MessageRow, body: Mapping[str, str]) -> None:
         parts.store.add_message(tx, notice)
 
     await parts.store.write(unit)
-
-
-__all__ = ["deliver", "react"]

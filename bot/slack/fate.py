@@ -97,7 +97,9 @@ def state_of(view: CardView, call: CallRow) -> Call | None:
 
 def asked_again(view: CardView) -> RequestRow | None:
     """The newer gate request for the same call, if its outcome was unknown before."""
-    return next((r for r in _later(view) if r.gate), None)
+    standing = ("open", "approved")
+    later = (r for r in _later(view) if r.gate and r.status in standing)
+    return next(later, None)
 
 
 def further(view: CardView) -> RequestRow | None:

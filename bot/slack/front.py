@@ -30,6 +30,7 @@ BODY_SECONDS = 10.0
 OLDEST, NEWEST = 300, 60
 MOST_FIELDS = 64
 
+EVENTS = frozenset({"url_verification", "event_callback", "app_rate_limited"})
 INTERACTIONS = frozenset(
     {"block_actions", "view_submission", "view_closed", "shortcut", "message_action"}
 )
@@ -170,12 +171,21 @@ def _check_actions(body: dict[str, Any]) -> None:
 
 
 def _event(body: object) -> dict[str, Any]:
-    if not isinstance(body, dict) or not isinstance(body.get("type"), str):
+    """An event of the shape that Bolt reads before any listener (its internals)."""
+    if not isinstance(body, dict) or body.get("type") not in EVENTS:
         raise Malformed("not an event")
     event = body.get("event")
     typed = isinstance(event, dict) and isinstance(event.get("type"), str)
     if body["type"] == "event_callback" and not typed:
         raise Malformed("an event without a type")
+    granted = body.get("authorizations")
+    lists = isinstance(granted, list) and all(isinstance(g, dict) for g in granted)
+    if granted is not None and not lists:
+        raise Malformed("authorizations are not a list of objects")
+    inner = event if isinstance(event, dict) else {}
+    for key in ("channel", "user", "team", "item", "message", "view"):
+        if not isinstance(inner.get(key), str | dict | None):
+            raise Malformed(f"{key} of the event is no id and no object")
     return body
 
 

@@ -24,6 +24,9 @@ from bot.slack.fresh import Fresh
 _LONGEST = 10.0
 _PAGE = 1_000
 _SLACKBOT = "USLACKBOT"
+#: Answers that leave no doubt: there is no such person, or group, here (any more).
+_NOBODY = frozenset({"user_not_found", "user_not_visible", "user_disabled"})
+_NO_GROUP = "no_such_subteam"
 
 _logger = logging.getLogger(__name__)
 
@@ -107,7 +110,12 @@ class SlackPeople:
         return asked
 
     async def _person(self, user: str) -> Person:
-        data = await answer(self._client.users_info(user=user))
+        try:
+            data = await answer(self._client.users_info(user=user))
+        except DeliveryError as error:
+            if error.code not in _NOBODY:
+                raise
+            return Person(user=user, team=None, name=user, deleted=True)
         found = data.get("user")
         if not isinstance(found, dict):
             raise DeliveryError("unreadable", temporary=True)
@@ -120,7 +128,12 @@ class SlackPeople:
                 usergroup=group, team_id=self._tenant.team, cursor=cursor
             )
 
-        return frozenset(await all_pages(page, "users"))
+        try:
+            return frozenset(await all_pages(page, "users"))
+        except DeliveryError as error:
+            if error.code != _NO_GROUP:
+                raise
+            return frozenset()
 
     async def _members(self, channel: str) -> frozenset[str]:
         async def page(cursor: str | None) -> Any:

@@ -80,9 +80,10 @@ class Replies:
         except httpx.HTTPError as error:
             log.info("reply_refused", by="response_url", code=type(error).__name__)
             return False
-        if answer.status_code != 200:
+        if not _taken(answer):
             log.info("reply_refused", by="response_url", code=answer.status_code)
-        return answer.status_code == 200
+            return False
+        return True
 
     async def _call(self, method: Any, *, said: Message, **arguments: str) -> bool:
         try:
@@ -97,6 +98,13 @@ class Replies:
             log.info("reply_refused", by=method.__name__, code=type(error).__name__)
             return False
         return True
+
+
+def _taken(answer: httpx.Response) -> bool:
+    """Slack says "ok" or, with the same status, why not."""
+    return answer.status_code == 200 and '"ok":false' not in answer.text.replace(
+        " ", ""
+    )
 
 
 def _reply_origin(base_url: str) -> str:

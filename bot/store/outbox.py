@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import structlog
+
 from bot.errors import StoreError
 from bot.ports import MessageRow, Tenant, Tx
 from bot.store import rows
+
+log = structlog.get_logger(__name__)
 
 _ADD = """
     INSERT INTO outbox (enterprise, team, kind, run, request, destination, channel, ts,
@@ -27,6 +31,34 @@ _REDRAW = """
         due_at = CASE WHEN ts = '' THEN due_at ELSE min(due_at, ?) END
     WHERE run = ? AND state = 'live'
         AND (kind = 'run' OR (kind = 'request' AND (? IS NULL OR request = ?)))
+"""
+
+
+_DUE = """
+    WITH due AS (
+        SELECT * FROM outbox
+        WHERE enterprise = ? AND team = ? AND due_at <= ?
+            AND state = 'live' AND wanted > sent
+    ), lanes AS (
+        SELECT id, row_number() OVER (
+            PARTITION BY CASE
+                WHEN kind IN ('news', 'notice') THEN 'words ' || run
+                WHEN channel = '' THEN destination
+                ELSE channel
+            END
+            ORDER BY due_at, id
+        ) AS place
+        FROM due
+        WHERE kind NOT IN ('news', 'notice') OR NOT EXISTS (
+            SELECT 1 FROM outbox card
+            WHERE card.run = due.run AND card.kind IN ('request', 'run')
+                AND card.enterprise = ? AND card.team = ?
+                AND card.due_at <= ? AND card.state = 'live'
+                AND card.wanted > card.sent
+        )
+    )
+    SELECT due.* FROM due JOIN lanes ON lanes.id = due.id
+    WHERE lanes.place = 1 ORDER BY due.due_at, due.id LIMIT ?
 """
 
 
@@ -72,15 +104,21 @@ class Outbox:
     def messages_due(
         self, tx: Tx, tenant: Tenant, now: int, limit: int
     ) -> list[MessageRow]:
-        """Messages to be posted or drawn again by now, the longest due first."""
-        sql = """
-            SELECT * FROM outbox
-            WHERE enterprise <= ? AND team <= ? AND due_at <= ?
-                AND state = 'live' AND wanted > sent
-            ORDER BY due_at, id LIMIT ?
+        """Messages to be posted or drawn again by now, the longest due first.
+
+        One for each lane: a place for cards, a run for words about it. So a full
+        channel never stands before the others. Words wait for their run's
+        cards: a reply under a card that still mentions people would tell them all.
         """
-        found = tx.execute(sql, (tenant.enterprise, tenant.team, now, limit))
-        return [rows.message(row) for row in found]
+        tenancy = (tenant.enterprise, tenant.team, now)
+        found = tx.execute(_DUE, (*tenancy, *tenancy, limit))
+        due: list[MessageRow] = []
+        for row in found:
+            try:
+                due.append(rows.message(row))
+            except (ValueError, TypeError):
+                log.error("message_unreadable", message=row["id"], exc_info=True)
+        return due
 
     def next_due(self, tx: Tx, tenant: Tenant) -> int | None:
         """When the next message is due, if one waits."""

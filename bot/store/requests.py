@@ -70,26 +70,32 @@ class Requests:
         done = tx.execute(_SETTLE, (status, now, by, name, reason, *where))
         return bool(done.rowcount == 1)
 
-    def open_requests(self, tx: Tx, tenant: Tenant) -> list[RequestRow]:
-        """Every open request of a workspace, the most urgent first."""
-        sql = """
-            SELECT * FROM requests
-            WHERE enterprise = ? AND team = ? AND status = 'open' ORDER BY expires_at
+    def open_requests(
+        self, tx: Tx, tenant: Tenant, limit: int
+    ) -> list[tuple[str, str]]:
+        """Run and ref of the open requests of a workspace, the most urgent first.
+
+        Not the rows: one that cannot be read must not hide the others.
         """
-        found = tx.execute(sql, (tenant.enterprise, tenant.team))
-        return [rows.request(row) for row in found]
+        sql = """
+            SELECT run, ref FROM requests
+            WHERE enterprise = ? AND team = ? AND status = 'open'
+            ORDER BY expires_at LIMIT ?
+        """
+        found = tx.execute(sql, (tenant.enterprise, tenant.team, limit))
+        return [(row["run"], row["ref"]) for row in found]
 
     def requests_due(
         self, tx: Tx, tenant: Tenant, now: int, limit: int
-    ) -> list[RequestRow]:
-        """Open requests that ran out of time, the longest over first."""
+    ) -> list[tuple[str, str]]:
+        """Run and ref of open requests that ran out of time, longest over first."""
         sql = """
-            SELECT * FROM requests
+            SELECT run, ref FROM requests
             WHERE enterprise = ? AND team = ? AND status = 'open' AND expires_at < ?
             ORDER BY expires_at LIMIT ?
         """
         found = tx.execute(sql, (tenant.enterprise, tenant.team, now, limit))
-        return [rows.request(row) for row in found]
+        return [(row["run"], row["ref"]) for row in found]
 
     def add_vote(self, tx: Tx, row: VoteRow) -> bool:
         """Count a click; False when this person has clicked before (I4)."""

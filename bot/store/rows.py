@@ -26,13 +26,15 @@ from bot.ports import (
 )
 
 RUN = (
-    *("id", "number", "enterprise", "team", "requester", "requester_name", "channel"),
+    *("id", "number", "enterprise", "team", "requester", "requester_name"),
+    *("requester_key", "channel"),
     *("words", "state", "created_at", "ended_at", "cancelled_by", "cancelled_name"),
     *("cancelled_at", "wake_at"),
 )
 CALL = (
     *("run", "turn", "ordinal", "tool", "arguments", "arguments_digest"),
-    *("definition", "acting", "rule", "ref", "execution", "claimed_at", "ended_at"),
+    *("definition", "acting", "rule", "ref", "idempotent", "execution"),
+    *("claimed_at", "ended_at"),
     *("outcome", "output", "reported_by", "reported_name", "reported_at"),
 )
 REQUEST = (
@@ -61,13 +63,18 @@ def run(row: Row) -> RunRow:
 
 def call_values(row: CallRow) -> list[object]:
     """The values of a call; its workspace is its run's."""
-    return _values(row, CALL, rule=_rule_text(row.rule))
+    rule = _rule_text(row.rule)
+    return _values(row, CALL, rule=rule, idempotent=int(row.idempotent))
 
 
 def call(row: Row) -> CallRow:
     """A call read back."""
     values, _ = _read(row)
-    return CallRow(rule=_rule(values.pop("rule")), **values)
+    return CallRow(
+        rule=_rule(values.pop("rule")),
+        idempotent=bool(values.pop("idempotent")),
+        **values,
+    )
 
 
 def request_values(row: RequestRow) -> list[object]:

@@ -8,10 +8,10 @@ from bot.ports import CallRow, RunRow, Tenant, Tx
 from bot.store import rows
 
 _ADD_RUN = """
-    INSERT INTO runs (id, number, enterprise, team, requester, requester_name, channel,
-        words, state, created_at, ended_at, cancelled_by, cancelled_name, cancelled_at,
-        wake_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO runs (id, number, enterprise, team, requester, requester_name,
+        requester_key, channel, words, state, created_at, ended_at, cancelled_by,
+        cancelled_name, cancelled_at, wake_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _SAVE_RUN = """
     UPDATE runs SET state = ?, ended_at = ?, cancelled_by = ?, cancelled_name = ?,
@@ -24,9 +24,9 @@ _RUN_SAVED = (
 )
 _ADD_CALL = """
     INSERT INTO calls (run, turn, ordinal, tool, arguments, arguments_digest,
-        definition, acting, rule, ref, execution, claimed_at, ended_at, outcome, output,
-        reported_by, reported_name, reported_at, enterprise, team)
-    SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, enterprise, team
+        definition, acting, rule, ref, idempotent, execution, claimed_at, ended_at,
+        outcome, output, reported_by, reported_name, reported_at, enterprise, team)
+    SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, enterprise, team
     FROM runs WHERE id = ?
 """
 _SAVE_CALL = """

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
 from bot.core.keys import Keyring
-from bot.errors import StoreError
+from bot.errors import StoreBusy, StoreError
 from bot.ports import AuditRow, Clock, Store, Tenant, Tx
 from bot.store import audit, files, groups, opening
 from bot.store.groups import Job
@@ -29,6 +29,8 @@ from bot.store.requests import Requests
 from bot.store.runs import Runs
 
 T = TypeVar("T")
+#: Past a deadline, so long is waited for a thread that is about to judge it; seconds.
+_GRACE = 0.05
 #: What waits for the thread: a unit, and whether it writes. None: stop.
 _Waiting = tuple[Job, bool] | None
 
@@ -107,12 +109,23 @@ class SqliteStore(Runs, Requests, Outbox, Installation, Store):
         job = Job(unit, deadline, self._loop.create_future())
         self._queue.put((job, writes))
         try:
+            await self._begun_in_time(job)
             return await asyncio.shield(job.future)
         except asyncio.CancelledError as cancelled:
             if job.withdraw():
                 job.future.cancel()
                 raise
             raise cancelled from await _fate(job.future)
+
+    async def _begun_in_time(self, job: Job) -> None:
+        """Take a unit back whose deadline passes while the thread is held up (T59)."""
+        if job.deadline is None:
+            return
+        left = max(job.deadline - self._clock.monotonic(), 0) + _GRACE
+        await asyncio.wait((job.future,), timeout=left)
+        if not job.future.done() and job.withdraw():
+            job.future.cancel()
+            raise StoreBusy("its turn did not come in time; nothing was changed")
 
     def _stop(self) -> None:
         if not self._closing:

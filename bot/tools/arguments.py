@@ -180,7 +180,7 @@ def _faults(
     validator = Draft202012Validator(input_schema, registry=Registry())
     try:
         errors = list(islice(validator.iter_errors(values), _MOST_PROBLEMS))
-    except (Unresolvable, RecursionError, re.error):
+    except (Unresolvable, RecursionError, ArithmeticError, re.error):
         return [
             "The input schema of this tool cannot be used; its author must mend it."
         ]

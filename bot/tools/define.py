@@ -27,6 +27,7 @@ from bot.tools.signature import (
     defaults,
     inferred_schema,
     named_parameters,
+    unshown,
 )
 
 #: Where plain functions run; None is asyncio's own pool.
@@ -91,6 +92,7 @@ def define_tool(
             traits=replace(
                 _traits(known_as, idempotent, version, acts_as, bool(contexts)),
                 defaults=defaults(parameters),
+                unshown=unshown(parameters),
             ),
         )
 

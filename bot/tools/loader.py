@@ -18,7 +18,7 @@ from types import ModuleType
 
 from jsonschema import Draft202012Validator, SchemaError
 
-from bot.contract.types import Tool
+from bot.contract.types import Tool, traits_of
 from bot.errors import Problem
 from bot.tools.toolkit import Toolkit
 
@@ -128,6 +128,15 @@ def _fault(module: str, tool: Tool) -> Problem | None:
         return Problem(
             what=f"{module}: {tool.name!r} cannot be the name of a tool.",
             fix="use 1 to 64 letters, digits, _, . and -, in @tool(name=…).",
+        )
+    unshown = traits_of(tool).unshown
+    if unshown:
+        return Problem(
+            what=(
+                f"{module}: {tool.name} has a default for {', '.join(unshown)} that "
+                "cannot be shown to whoever agrees."
+            ),
+            fix="use text, a number, a list, a dict or None there.",
         )
     fault = _schema_fault(tool.input_schema)
     if fault is None:

@@ -6,7 +6,6 @@ a tool that needs more gives its own `input_schema`.
 
 from __future__ import annotations
 
-import copy
 import inspect
 import json
 import typing
@@ -69,22 +68,39 @@ def inferred_schema(
 def defaults(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """What these parameters are when left out, so that people can be shown it.
 
-    Only values that JSON can say; `None` says nothing that a person could check.
+    A tuple is given to the tool as the list that is shown. What JSON cannot say is in
+    `unshown` in place of here.
     """
+    said = {key: _as_json(value) for key, value in _given(parameters).items()}
+    return {key: value for key, value in said.items() if value is not _UNSHOWN}
+
+
+def unshown(parameters: Mapping[str, inspect.Parameter]) -> tuple[str, ...]:
+    """The parameters whose default JSON cannot say: nobody could agree to it."""
+    values = _given(parameters)
+    return tuple(key for key, value in values.items() if _as_json(value) is _UNSHOWN)
+
+
+_UNSHOWN = object()
+
+
+def _given(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     return {
-        key: copy.deepcopy(parameter.default)
+        key: parameter.default
         for key, parameter in parameters.items()
-        if key not in _LEFT_OUT and _can_be_shown(parameter.default)
+        if key not in _LEFT_OUT and parameter.default is not parameter.empty
     }
 
 
-def _can_be_shown(value: object) -> bool:
-    if value is None or value is inspect.Parameter.empty:
-        return False
+def _as_json(value: object) -> Any:
+    """The value as JSON says it, or `_UNSHOWN` when that would be another value."""
     try:
-        return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
+        said = json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
-        return False
+        return _UNSHOWN
+    same = list(value) if isinstance(value, tuple) else value
+    plain = type(value) in (str, int, float, bool, list, dict, tuple, type(None))
+    return said if plain and said == same else _UNSHOWN
 
 
 def _type_schema(annotation: Any) -> dict[str, Any]:

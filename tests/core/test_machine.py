@@ -308,6 +308,27 @@ def test_run_again_asks_anew_and_forgets_the_old_consent():
     assert effects == (CallTool(ordinal=1, execution=2),)
 
 
+@pytest.mark.parametrize(
+    ("event", "status"),
+    [
+        (Answered(request=2, ok=False), "declined"),
+        (Expired(request=2), "expired"),
+        (Voided(ordinal=1), "void"),
+        (Cancelled(), "cancelled"),
+    ],
+)
+def test_a_refused_second_try_leaves_the_first_one_unknown(event, status):
+    run, _ = step(unknown(), Reopened(ordinal=1, gate="Run t1?"))
+
+    run, effects = step(run, event)
+
+    assert effects == (Settle(number=2, status=status),)
+    assert run.call(1).slot is Slot.UNKNOWN
+    assert run.stage is Stage.WORKING
+    run, _ = step(run, Reported(ordinal=1, ran=True, by="Ben"))
+    assert run.ending in (Outcome.UNKNOWN, Outcome.CANCELLED)
+
+
 def test_known_outcome_cannot_be_reported():
     with pytest.raises(Illegal):
         step(direct(), Reported(ordinal=1, ran=True, by="Ben"))
@@ -318,6 +339,18 @@ def test_void_call_is_not_entered():
 
     assert run.call(1).output == "void: Run t1?"
     assert effects == (Results(turn=1), Finish(ending=Outcome.VOID))
+
+
+@pytest.mark.parametrize("event", [Voided(ordinal=1), Cancelled()])
+def test_a_call_that_was_entered_never_ends_as_not_run(event):
+    run = entered(approved(direct()))
+    run, _ = step(run, Interrupted(ordinal=1, execution=1, idempotent=True))
+
+    run, effects = step(run, event)
+
+    assert run.call(1).slot is Slot.UNKNOWN
+    assert effects == ()
+    assert run.stage is Stage.WORKING
 
 
 def test_void_of_an_open_request_settles_it():
@@ -481,6 +514,17 @@ class Watch:
             self.finished += isinstance(effect, Finish)
         assert self.finished == (after.stage is Stage.ENDED)
         self._open_requests(after)
+        self._entered_calls_have_results(before, event, after)
+
+    def _entered_calls_have_results(self, before: Run, event, after: Run) -> None:
+        """What is running, or may have run, ends by a result or a person's word."""
+        if before.turn != after.turn:
+            return
+        for call in before.calls:
+            lost = call.again or call.reopened
+            running = call.slot in (Slot.RUNNING, Slot.UNKNOWN) or lost
+            if running and after.call(call.ordinal).done:
+                assert isinstance(event, Returned | Suspended | Reported)
 
     def _entered(self, before: Run, effect: CallTool) -> None:
         call = before.call(effect.ordinal)

@@ -41,6 +41,7 @@ def asked(**kwargs):
         "gate": True,
         "status": "open",
         "requester": "UADA",
+        "requester_key": "T1:UADA",
         "expires_at": NOW,
         "tenant_team": "T1",
     }
@@ -66,6 +67,16 @@ def test_the_requester_may_deny_but_not_approve():
 
     assert click("UADA", known=known).code == "self_approval"
     assert click("UADA", "deny", known=known).ok
+
+
+def test_the_requester_is_the_same_person_under_another_id():
+    grid = person("W9", enterprise_user="W9")
+    mine = {"requester": "UADA", "requester_key": "W9"}
+    named = rule(approvers=(Who(user="W9"),))
+    kwargs = {**mine, "rule": named, "rule_now": named, "known": facts(grid)}
+
+    assert click("W9", **kwargs).code == "self_approval"
+    assert click("W9", "deny", **kwargs).ok
 
 
 def test_self_approval_needs_the_rule_to_say_so():
@@ -152,8 +163,9 @@ def test_a_closed_request_says_how_it_was_closed(status, code):
 def test_both_rules_must_be_satisfied():
     now = rule(approvers=(Who(user="UCLEO"),))
 
-    assert click("UBEN", rule_now=now).code == "not_approver"
-    assert click("UCLEO", rule_now=now).code == "not_approver"
+    assert click("UBEN", rule_now=now).code == "rule_changed"
+    assert click("UCLEO", rule_now=now).code == "rule_changed"
+    assert click("UADA", "approve", rule_now=now).code == "self_approval"
 
 
 @pytest.mark.parametrize("now", [None, rule(gate="deny")])

@@ -14,6 +14,8 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -131,10 +133,13 @@ class CrashBench(Bench):
         with contextlib.closing(sqlite3.connect(uri, uri=True)) as reader:
             return reader.execute(sql).fetchall()
 
-    async def until(self, sql: str) -> None:
-        """Wait until a committed row says so."""
+    async def until(self, condition: str | Callable[[], object]) -> None:
+        """Wait until something holds; a text is SQL that then finds a row."""
+        look = condition
+        if isinstance(condition, str):
+            look = partial(self.seen, condition)
         async with asyncio.timeout(PATIENCE):
-            while not self.seen(sql):  # noqa: ASYNC110  # another process writes
+            while not look():  # noqa: ASYNC110  # it is another process that acts
                 await asyncio.sleep(0.005)
 
     async def told_to_stop(self) -> int:

@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import sys
+import time
 from functools import wraps
 from pathlib import Path
 
@@ -94,6 +95,16 @@ for _name in WRITES:
     setattr(DeadlyStore, _name, _named(_name))
 
 
+def until_there(path: Path):
+    """A tool that holds goes on once this file is there, if `held` is beside it."""
+
+    def hold(name: str) -> None:
+        while path.with_name("held").exists() and not path.exists():
+            time.sleep(0.01)
+
+    return hold
+
+
 def wire(client, fuse: Fuse) -> None:
     """Make the calls to Slack steps."""
     names = {"chat_postMessage": "post", "chat_update": "edit", "users_info": "look-up"}
@@ -147,6 +158,7 @@ async def serve(loaded, port: int, fuse: Fuse) -> None:
     store.fuse = fuse
     client = assembly.web_client(loaded)
     wire(client, fuse)
+    probe_tools.hold = until_there(loaded.settings.root / "go_on")
     probe_tools.note = fuse.around("effect", probe_tools.note)
     probe_tools.pending = fuse.around("suspending", probe_tools.pending)
     try:

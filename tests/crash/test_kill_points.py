@@ -354,6 +354,23 @@ async def test_the_news_of_the_result_are_not_lost_k18_k19(crash, point, times):
     assert len(crash.ran("restart")) == 1
 
 
+async def test_choices_that_the_old_card_cannot_show_get_a_card_of_their_own(crash):
+    card = await asked(crash, "pay amount=5")
+    await crash.doomed("after claim_call")
+    await clicked(crash, card)
+    await crash.died()
+
+    crash.slack.fault("chat.update", "error:edit_window_closed", 1)
+    await crash.start()
+    anew = await crash.card()
+
+    assert anew["ts"] != card["ts"]
+    assert controls(anew) == ["It ran", "It did not run", "Run again, asks anew"]
+    await crash.press(BEN, anew, "not_run")
+    assert controls(await crash.card()) == []
+    assert crash.ran() == []
+
+
 async def test_serve_itself_goes_on_with_what_a_killed_process_left(crash):
     card = await asked(crash)
     await crash.doomed("after add_vote")

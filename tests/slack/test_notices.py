@@ -43,6 +43,7 @@ CODES = {
     "ended",
     "outcome_known",
     "cannot_run_again",
+    "rule_changed",
 }
 BLIND = ["unknown_request", "wrong_workspace", "wrong_message"]
 ONLY_FOR_STARTING = {"no_rule", "not_caller"}

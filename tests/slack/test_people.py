@@ -103,10 +103,18 @@ async def test_what_cannot_be_found_out_is_left_out(slack, people):
     slack.set("users.info", user("U1"), user="U1")
     slack.set("users.info", 500, user="U2")
     slack.set("users.info", {"user": None}, user="U3")
-    slack.set("usergroups.users.list", {"ok": False, "error": "no_such_subteam"})
-    facts = await people.facts(["U1", "U2", "U3", "U4"], ["S1"])
+    slack.set("usergroups.users.list", {"ok": False, "error": "fatal_error"})
+    facts = await people.facts(["U1", "U2", "U3"], ["S1"])
     assert set(facts.people) == {"U1"}
     assert facts.groups == {}
+
+
+async def test_nobody_and_no_group_are_answers_too(slack, people):
+    slack.set("users.info", {"ok": False, "error": "user_not_found"}, user="U1")
+    slack.set("usergroups.users.list", {"ok": False, "error": "no_such_subteam"})
+    facts = await people.facts(["U1"], ["S1"])
+    assert facts.people["U1"].deleted
+    assert facts.groups == {"S1": frozenset()}
 
 
 async def test_nothing_answers_and_nothing_is_found_out(slack, clock):
@@ -361,6 +369,6 @@ async def test_the_scopes_of_the_manifest_are_enough_in_the_playground(tmp_path,
         people = SlackPeople(client=client, tenant=found.tenant, clock=clock)
         facts = await people.facts(["U0BEN", "U0NOBODY"], ["S0APPROVERS"])
         assert facts.people["U0BEN"].team == found.tenant.team
-        assert set(facts.people) == {"U0BEN"}
+        assert facts.people["U0NOBODY"].deleted
         assert facts.groups == {"S0APPROVERS": frozenset({"U0BEN"})}
         assert await people.in_channel("U0ADA", "C0OPS") is True

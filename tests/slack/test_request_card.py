@@ -33,9 +33,11 @@ from views import (
     vote_row,
 )
 
+from bot.core.digest import canonical
 from bot.core.events import Answered, Cancelled, Reopened, Suspended
 from bot.core.policy import Who
 from bot.slack import limits
+from bot.slack.boxes import call_text
 from bot.slack.ids import ACTIONS
 from bot.slack.render import request as cards
 
@@ -497,3 +499,20 @@ def test_every_control_has_an_action_that_can_be_read():
     for view in [*EVERY.values(), unknown()]:
         for _, action, value in buttons(card(view)):
             assert value.endswith(f".{ACTIONS[action]}")
+
+
+def test_backward_letters_reorder_no_neighbour():
+    nested = {"to": [{"iban": "DE1", "name": "\u05d0\u05d1\u05d2"}, {"iban": "DE2"}]}
+    plain = {"to": [{"iban": "DE1"}], "n": 1}
+
+    assert arguments_of(nested) == [
+        'to[0].iban = "DE1"',
+        'to[0].name = "\u05d0\u05d1\u05d2"',
+        'to[1].iban = "DE2"',
+    ]
+    assert arguments_of(plain) == ["n  = 1", 'to = [{"iban": "DE1"}]']
+
+
+def arguments_of(values):
+    call = replace(EVERY["open"].calls[0], arguments=canonical(values))
+    return call_text(call).splitlines()[1:]

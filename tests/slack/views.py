@@ -60,6 +60,7 @@ def run_row(state: Run, **changes: object) -> RunRow:
         tenant=TENANT,
         requester="U0ADA",
         requester_name="Ada",
+        requester_key="T0HOME:U0ADA",
         channel="C0OPS",
         words="restart",
         state=state,

@@ -72,6 +72,7 @@ class Made:
             "tenant": HOME,
             "requester": "U1",
             "requester_name": "Ada",
+            "requester_key": "T1:U1",
             "channel": "C1",
             "words": "restart service=api",
             "state": state,

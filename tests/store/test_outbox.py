@@ -78,8 +78,8 @@ async def test_message_of_another_workspace_is_out_of_reach(store, made, home, n
 
 async def test_due_is_what_lives_and_was_not_drawn(store, made, home, now):
     rows = [
-        made.message(due_at=now),
-        made.message(due_at=now - 2),
+        made.message(due_at=now, destination="C1"),
+        made.message(due_at=now - 2, destination="C2"),
         made.message(due_at=now + 1),
         made.message(due_at=now - 9, sent=1),
         made.message(due_at=now - 9, state="stuck"),
@@ -98,7 +98,9 @@ async def test_redraw_reaches_the_cards_it_is_about(store, ask, made, home, now)
     about = {"run": request.run, "sent": 1, "due_at": now - 5}
     rows = {
         "run": made.message(**about),
-        "card": made.message(kind="request", request=request.ref, **about),
+        "card": made.message(
+            kind="request", request=request.ref, destination="C2", **about
+        ),
         "news": made.message(kind="news", request=request.ref, **about),
         "stuck": made.message(kind="request", state="stuck", **about),
         "other": made.message(run=other.run, sent=1),
@@ -143,12 +145,46 @@ async def test_redraw_keeps_its_place_in_the_queue(store, ask, made, home, now):
     old, new = await add(
         store,
         made.message(run=request.run, due_at=now - 60_000),
-        made.message(due_at=now - 1),
+        made.message(due_at=now - 1, destination="C2"),
     )
 
     await store.write(lambda tx: store.redraw(tx, request.run, None, now))
 
     assert await due(store, home, now) == [old, new]
+
+
+async def test_a_full_place_does_not_stand_before_another(store, made, home, now):
+    crowd = [made.message(due_at=now - 60, destination="C1") for _ in range(30)]
+    first, *_ = await add(store, *crowd)
+    [other] = await add(store, made.message(due_at=now, destination="C2"))
+
+    assert await due(store, home, now, 2) == [first, other]
+
+
+async def test_words_wait_for_the_card_they_belong_under(store, ask, made, home, now):
+    request = await ask()
+    card, words = await add(
+        store,
+        made.message(run=request.run),
+        made.message(run=request.run, kind="news", due_at=now - 9),
+    )
+    assert await due(store, home, now) == [card]
+
+    await save(
+        store, made.message(id=card, run=request.run, channel="C1", ts="1.1", sent=1)
+    )
+
+    assert await due(store, home, now) == [words]
+
+
+async def test_one_unreadable_message_does_not_hide_the_others(store, made, home, now):
+    bad, good = await add(
+        store, made.message(destination="C1"), made.message(destination="C2")
+    )
+    sql = "UPDATE outbox SET body = '{' WHERE id = ?"
+    await store.write(lambda tx: tx.execute(sql, (bad,)) and None)
+
+    assert await due(store, home, now) == [good]
 
 
 async def test_stuck_messages_of_this_workspace_are_revived(store, made, home, now):

@@ -78,7 +78,7 @@ async def test_other_workspace_neither_sees_nor_settles(store, ask, home, now):
 
     assert not await settle(store, stolen, "approved", now)
     assert await found(store, OTHER, request.ref) is None
-    assert await store.read(lambda tx: store.open_requests(tx, OTHER)) == []
+    assert await store.read(lambda tx: store.open_requests(tx, OTHER, 9)) == []
     assert await found(store, home, request.ref) == request
 
 
@@ -97,9 +97,9 @@ async def test_open_and_due_requests_come_by_urgency(store, ask, made, home, now
 
     def unit(tx):
         return (
-            [row.ref for row in store.open_requests(tx, home)],
-            [row.ref for row in store.requests_due(tx, home, now, 9)],
-            [row.ref for row in store.requests_due(tx, home, now + 1, 1)],
+            [ref for _, ref in store.open_requests(tx, home, 9)],
+            [ref for _, ref in store.requests_due(tx, home, now, 9)],
+            [ref for _, ref in store.requests_due(tx, home, now + 1, 1)],
         )
 
     assert await store.read(unit) == (

@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import httpx
+from click.testing import CliRunner
 
+from bot.cli import main
 from bot.config import default_settings
 from bot.core.keys import generate
 from bot.playground.server import Playground
@@ -143,6 +145,24 @@ class Serving:
     def log(self):
         """Everything it has said so far."""
         return self.log_file.read_text()
+
+
+def refused_here(folder, **environ):
+    """The same for what is wrong in a file or variable, without a process for each.
+
+    Such a fault is found before anything is loaded or opened. None unsets a variable.
+    """
+    serving = Serving(folder, **environ)
+    ours = ("SLACK_", "COUNTERSIGN_")
+    unset = {name: None for name in os.environ if name.startswith(ours)}
+    config = str(folder / "countersign.toml")
+    environ = {**unset, **serving.environ, "COUNTERSIGN_CONFIG": config}
+    with socket.create_server(("127.0.0.1", serving.port)):
+        words = ["serve", "--port", str(serving.port)]
+        ended = CliRunner().invoke(main, words, env=environ)
+    assert isinstance(ended.exception, SystemExit), ended.exception
+    assert "Address already in use" not in ended.stderr
+    return ended.exit_code, ended.stderr
 
 
 def written(folder, settings=SETTINGS, policy=POLICY):

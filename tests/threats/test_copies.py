@@ -271,7 +271,9 @@ async def test_somebody_elses_direct_card_is_not_mine(folder):
         await bench.quiet()
 
         # Both copies are settled, and the other one is told the truth.
-        assert await actionable(bench, DIRECT) == await actionable(bench, "D0CLEO") == []
+        assert (
+            await actionable(bench, DIRECT) == await actionable(bench, "D0CLEO") == []
+        )
         await bench.forge(BEN, bens, "approve")
         await bench.quiet()
         assert await bench.refusals() == ["already_answered"]

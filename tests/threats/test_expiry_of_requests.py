@@ -188,7 +188,10 @@ async def test_beyond_thirty_days_is_cut_and_the_card_says_so(folder):
     async with Bench(folder, policy=POLICY) as bench:
         await bench.tool("asks_until expires=9999-12-31T23:59:59Z")
         card = await bench.card()
-        assert "until 14 Feb 08:00 UTC, then declined (the limit of 30 days)" in text_in(card)
+        assert (
+            "until 14 Feb 08:00 UTC, then declined (the limit of 30 days)"
+            in text_in(card)
+        )
 
         await bench.pass_time(30 * 86_400)
         assert (await bench.statuses()) == ["open"]
@@ -211,7 +214,9 @@ async def test_the_longest_that_a_rule_may_wait_says_so_too(folder):
     async with Bench(folder, policy=policy) as bench:
         card = await asked(bench, "pay amount=5")
 
-        assert "until 14 Feb 08:00 UTC, then denied (the limit of 30 days)" in text_in(card)
+        assert "until 14 Feb 08:00 UTC, then denied (the limit of 30 days)" in text_in(
+            card
+        )
         assert await times(bench) == (START, START + 30 * DAY)
         await assert_invariants(bench)
 

@@ -14,7 +14,7 @@ from bot.contract.types import Tool
 from bot.core.display import shown
 from bot.core.policy import groups_of, may_answer, may_see, may_start
 from bot.engine.foreign import note_foreign
-from bot.engine.reading import asked, card_view
+from bot.engine.reading import asked, card_view, open_views
 from bot.engine.starting import Refused, Wanted, start
 from bot.ports import CardView, Tx
 from bot.slack.handlers.services import Services
@@ -25,6 +25,8 @@ from bot.tools.arguments import Arguments, read_arguments, usage
 
 #: How many of somebody's runs are looked at for /runs.
 MOST_RUNS = 50
+#: How many open requests are looked at for /approvals, the most urgent ones.
+MOST_OPEN = 500
 NUMBER = re.compile(r"(?:CS-)?(\d{1,9})(?:\.(\d{1,4}))?", re.IGNORECASE)
 
 Reply = Callable[[Typed], Awaitable[Message]]
@@ -147,7 +149,8 @@ class Commands:
     async def _approvals(self, command: Typed) -> Message:
         text = command.text.strip()
         if not text:
-            return lists.approvals(await self._waiting_for(command.user))
+            waiting, unsure = await self._waiting_for(command.user)
+            return lists.approvals(waiting, unsure=unsure)
         number = NUMBER.fullmatch(text)
         view = None
         if number is not None:
@@ -156,33 +159,32 @@ class Commands:
             return lists.nothing_under(text)
         return lists.detail(view)
 
-    async def _waiting_for(self, user: str) -> list[CardView]:
-        """Every open request that this person's yes would count for."""
+    async def _waiting_for(self, user: str) -> tuple[list[CardView], bool]:
+        """Every open request that this person's yes would count for; and whether
+        there may be more, since somebody could not be looked up."""
         parts = self._services.parts
-        open_now = await parts.store.read(
-            lambda tx: [
-                card_view(parts, tx, row.run, row.ref)
-                for row in parts.store.open_requests(tx, parts.tenant)
-            ]
-        )
+        open_now = await open_views(parts, MOST_OPEN)
         rules = [rule for view in open_now for rule in _rules(self._services, view)]
         facts = await parts.people.facts(
             [user], sorted(groups_of(rules)), self._services.lookups
         )
         now = parts.clock.now()
-        return [
-            view
-            for view in open_now
-            if view.request is not None
-            and may_answer(
+        verdicts = [
+            may_answer(
                 asked(view.request, view.run),
                 parts.rule(view.call.tool),
                 "approve",
                 user,
                 facts,
                 now,
-            ).ok
+            )
+            for view in open_now
+            if view.request is not None
         ]
+        theirs = [
+            v for v, verdict in zip(open_now, verdicts, strict=True) if verdict.ok
+        ]
+        return theirs, any(v.code == "identity_unverified" for v in verdicts)
 
     async def _numbered(self, number: int, part: int) -> CardView | None:
         parts = self._services.parts

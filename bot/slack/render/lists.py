@@ -18,6 +18,10 @@ from bot.slack.words import Words, clock, label, requester
 #: More entries than this are counted only.
 MOST_LISTED = 20
 _WORDS = 80
+UNSURE = (
+    "Slack did not tell us just now all that we asked, so more may wait for you."
+    " Try again in a minute."
+)
 
 _ENDED = {
     Outcome.OK: "done",
@@ -47,12 +51,17 @@ def runs(rows: Sequence[RunRow], sign: Sign, prefix: str = "") -> Message:
     return paragraphs(first, *blocks)
 
 
-def approvals(views: Sequence[CardView]) -> Message:
-    """What waits for this person, oldest first."""
+def approvals(views: Sequence[CardView], *, unsure: bool = False) -> Message:
+    """What waits for this person, the most urgent first.
+
+    `unsure` says that somebody could not be looked up, so there may be more.
+    """
     if not views:
-        return message("Nothing waits for you.")
+        return message(UNSURE if unsure else "Nothing waits for you.")
     entries = [rich(line(*_waiting(v))) for v in views[:MOST_LISTED] if v.request]
     first = [bold(f"Waiting for you · {len(views)}"), *_hidden(len(views))]
+    if unsure:
+        first.append(f"\n{UNSURE}")
     return paragraphs(first, *entries)
 
 

@@ -247,6 +247,12 @@ def _outcome_known(clicked: Clicked) -> Words:
     return [*said, f" that {clicked.number} {word}. {CHANGED_NOTHING}"]
 
 
+def _rule_changed(clicked: Clicked) -> Words:
+    said = f"The rule of {clicked.number} changed after it was asked"
+    again = f"{requester(clicked.known.run)} can cancel it and ask again."
+    return [f"{said}, and your yes satisfies only one of the two. {again}"]
+
+
 # -- the rest -------------------------------------------------------------------------
 
 
@@ -291,9 +297,10 @@ REFUSALS: Mapping[str, Callable[[Clicked], Words]] = {
     "void_changed": _void,
     "ended": _fixed(f"{{number}} has ended. {CHANGED_NOTHING}"),
     "outcome_known": _outcome_known,
+    "rule_changed": _rule_changed,
     "cannot_run_again": _fixed(
-        "{number} cannot be run again: it was cancelled, or the policy has no rule"
-        " for it any more. Nothing changed."
+        "{number} cannot be run again: it was cancelled, its tool or its rule changed,"
+        " or it is not yours to start. Nothing changed."
     ),
     "busy": _fixed(
         "Your click could not be recorded, so nothing changed."
