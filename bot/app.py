@@ -7,8 +7,10 @@ it is cancelled. Nothing is decided here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+import socket
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +26,14 @@ from bot.core.policy import Rule, users_in, with_names
 from bot.engine.parts import Parts
 from bot.engine.runner import Runner
 from bot.engine.sweeper import Sweeper
-from bot.errors import ConfigError, DeliveryError, Problem
+from bot.errors import (
+    ConfigError,
+    DeliveryError,
+    Locked,
+    NotStarted,
+    Problem,
+    StoreError,
+)
 from bot.policyfile import ambiguous
 from bot.ports import Clock, Courier, Identity, Store
 from bot.slack import workspace
@@ -42,7 +51,7 @@ from bot.store.sqlite import SqliteStore
 from bot.tools.loader import load_tools
 from bot.tools.toolkit import Toolkit
 from bot.web import health
-from bot.web.server import server
+from bot.web.server import bound, close, server
 
 log = structlog.get_logger(__name__)
 
@@ -76,12 +85,15 @@ class Bot:
     site: web.Application
     http: httpx.AsyncClient
     services: Services
+    pool: ThreadPoolExecutor  # where plain tools run
 
     async def close(self) -> None:
         """Let what was acknowledged finish, then let go of the connections."""
         await self.services.tasks.drain(PATIENCE)
         await self.desk.people.close()
         await self.http.aclose()
+        # Not waited for: a plain tool cannot be stopped, and has had its time.
+        self.pool.shutdown(wait=False, cancel_futures=True)
 
 
 async def serve(
@@ -91,9 +103,11 @@ async def serve(
     clock = SystemClock()
     masters = read(loaded.secrets.key.get_secret_value())
     database = loaded.settings.database_path
-    lock = await Lock.acquire(database, clock, on_wait=_say_who_holds_it)
+    with _counted():
+        lock = await Lock.acquire(database, clock, on_wait=_say_who_holds_it)
     try:
-        store = await SqliteStore.open(database, ring(masters, "audit"), clock)
+        with _counted():
+            store = await SqliteStore.open(database, ring(masters, "audit"), clock)
         try:
             ports = Ports(
                 clock=clock,
@@ -131,8 +145,9 @@ async def build(
     identity = await _identity(ports, problems)
     rules = await _rules(loaded, ports, identity, accept, problems)
     if problems or identity is None:
+        pool.shutdown()
         raise ConfigError(problems)
-    return _assembled(loaded, ports, controls, identity, rules, tools.toolkit)
+    return _assembled(loaded, ports, controls, identity, rules, tools.toolkit, pool)
 
 
 def _assembled(
@@ -142,6 +157,7 @@ def _assembled(
     identity: Identity,
     rules: tuple[Rule, ...],
     toolkit: Toolkit,
+    pool: ThreadPoolExecutor,
 ) -> Bot:
     people = SlackPeople(client=ports.client, tenant=identity.tenant, clock=ports.clock)
     courier: Courier = ports.courier
@@ -182,6 +198,7 @@ def _assembled(
         site=_site(door, ports.courier),
         http=http,
         services=services,
+        pool=pool,
     )
 
 
@@ -190,21 +207,26 @@ async def run(bot: Bot, host: str, port: int) -> None:
 
     Order of the end: no new callbacks, what is running gets its time, then the rest.
     """
+    sockets: list[socket.socket] = []
     serving = server(bot.site)
     await serving.setup()
     background: list[asyncio.Task[None]] = []
     try:
+        # Ours before anything is carried on, and open when all of it is.
+        sockets = await bound(host, port)
         await revive(bot)
         await bot.sweeper.recover()
         background = [
             asyncio.create_task(bot.courier.run(bot.desk), name="courier"),
             asyncio.create_task(bot.sweeper.run(), name="sweeper"),
         ]
-        await web.TCPSite(serving, host, port).start()
+        for one in sockets:
+            await web.SockSite(serving, one).start()
         log.info("ready", host=host, port=port)
         await asyncio.gather(*background)
     finally:
         await serving.cleanup()
+        close(sockets)
         await bot.runner.stop(PATIENCE)
         for task in background:
             task.cancel()
@@ -227,6 +249,17 @@ def _site(door: Door, courier: SlackCourier) -> web.Application:
         health.routes(lambda: "slack refuses our token" if courier.token_error else "")
     )
     return site
+
+
+@contextmanager
+def _counted() -> Iterator[None]:
+    """A database that cannot be had is said as every problem of a start is."""
+    try:
+        yield
+    except Locked:
+        raise
+    except StoreError as error:
+        raise NotStarted(str(error)) from error
 
 
 def _say_who_holds_it(holder: str) -> None:
@@ -277,7 +310,8 @@ async def _rules(
         groups=await _or_none(workspace.groups(ports.client, tenant)),
         channels=await _or_none(workspace.channels(ports.client, tenant)),
     )
-    resolved = resolve(loaded.policy.tool, lookups, remembered, accept)
+    file = loaded.settings.policy_path.name
+    resolved = resolve(loaded.policy.tool, lookups, remembered, accept, file)
     problems += resolved.problems
     for note in resolved.notes:
         log.info("policy_note", note=note)

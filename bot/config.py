@@ -137,7 +137,7 @@ def load(config: Path | None, environ: Mapping[str, str]) -> Loaded:
         settings=settings,
         policy=policy,
         secrets=secrets,
-        warnings=tuple(warnings(policy)),
+        warnings=tuple(warnings(policy, settings.policy_path.name)),
     )
 
 

@@ -37,6 +37,10 @@ _LINE = re.compile(
     \s*(?:(?<=\s)\#.*)?""",
     re.X,
 )
+_WRITTEN = (
+    'write NAME=value; a value with blanks, quotes or # in it as NAME="value", '
+    "with a backslash before each double quote inside; a comment begins with #."
+)
 _TOKENS = {
     "xoxp-": "a user token, xoxp",
     "xapp-": "an app-level token, xapp",
@@ -92,7 +96,7 @@ def dotenv(text: str) -> tuple[dict[str, str], list[Problem]]:
         found = _LINE.fullmatch(line)
         if found is None:
             what = f".env, line {number} is not NAME=value."
-            problems.append(Problem(what=what, fix="put the value in double quotes."))
+            problems.append(Problem(what=what, fix=_WRITTEN))
             continue
         name, single, double, bare = found.groups()
         if name in values:

@@ -2,6 +2,7 @@
 
 BotError
 ├── ConfigError      settings, policy or secrets that cannot be used
+├── NotStarted       what a start needs of this machine is not to be had
 ├── ContractError    a Request, Answer or tool that breaks the contract
 ├── StoreError       the database cannot be used, or did not take a write
 │   ├── StoreBusy    it was not begun in time; nothing changed, try again
@@ -41,10 +42,20 @@ class ConfigError(BotError):
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
-        count = len(problems)
-        noun = "problem" if count == 1 else "problems"
-        lines = [str(problem) for problem in problems]
-        super().__init__("\n".join([*lines, f"{count} {noun}. Nothing was started."]))
+        super().__init__(counted([str(problem) for problem in problems]))
+
+
+class NotStarted(BotError):
+    """The database, the address or the port cannot be had; `said` is the problem."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(counted([said]))
+
+
+def counted(said: list[str]) -> str:
+    """Problems as a start that fails says them: each in its lines, and how many."""
+    noun = "problem" if len(said) == 1 else "problems"
+    return "\n".join([*said, f"{len(said)} {noun}. Nothing was started."])
 
 
 class ContractError(BotError):

@@ -199,13 +199,14 @@ def ambiguous(rules: Iterable[WrittenRule], tools: Iterable[str]) -> list[Proble
     return problems
 
 
-def warnings(policy: PolicyFile) -> Iterator[str]:
+def warnings(policy: PolicyFile, file: str) -> Iterator[str]:
     """What a policy says that is allowed, and probably not meant."""
     for rule in policy.tool:
+        label = f'{file}, tool "{rule.name}"'
         if rule.gate == "ask" and not rule.approvers:
-            yield f"{rule.name}: it names no approvers, so nobody may approve it."
+            yield f"{label}: it names no approvers, so nobody may approve it."
         if rule.gate != "deny" and rule.callers == ():
-            yield f"{rule.name}: callers is empty, so nobody may start it."
+            yield f"{label}: callers is empty, so nobody may start it."
 
 
 def placeholders(headline: str) -> tuple[str, ...]:
@@ -228,6 +229,6 @@ def _twice(rules: Iterable[WrittenRule], file: str) -> Iterator[Problem]:
     seen: set[str] = set()
     for rule in rules:
         if rule.name in seen:
-            what = f'{file}: there are two rules for "{rule.name}".'
+            what = f'{file}, tool "{rule.name}": there are two rules of this name.'
             yield Problem(what=what, fix="make them one.")
         seen.add(rule.name)

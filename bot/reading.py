@@ -34,6 +34,10 @@ SECRET_TEXT = re.compile(
 _SECRET_KEY = re.compile(
     r"(?:token|secret|password|passwd|api_?key|private_?key|(?:^|[_-])key)s?$", re.I
 )
+_TWICE = re.compile(
+    r"Cannot overwrite a value|Duplicate inline table key '([\w.-]{1,60})'|.* twice"
+)
+_TOML_KEY = re.compile(r"\s*(?:\[+\s*)?(?:\"([\w .-]{1,60})\"|([\w.-]{1,60}))\s*[]=]")
 _TOML_PLACE = re.compile(r"(.*?) \(at (?:line (\d+), column \d+|end of document)\)")
 
 _KINDS = {
@@ -99,9 +103,26 @@ def _syntax(path: Path, text: str, said: str) -> Unreadable:
     why = found[1] if found else "it is not TOML"
     if SECRET_TEXT.search(why):
         why = "it is not TOML"
+    if twice := _TWICE.match(why):
+        return _twice(path, text, int(line), twice[1])
     return Unreadable(
         f"{path.name}, line {line}: {why[:1].lower()}{why[1:]}.",
         f"mend line {line}; text stands in quotes, lists in [ ].",
+    )
+
+
+def _twice(path: Path, text: str, line: int, name: str | None) -> Unreadable:
+    """A key that stands twice; `line` is where its second value ends."""
+    lines = text.splitlines()[:line]
+    keys = [(n, _TOML_KEY.match(one)) for n, one in enumerate(lines, 1)]
+    named = [(n, key[1] or key[2]) for n, key in keys if key]
+    if name is None and named:
+        line, name = named[-1]
+    called = "a key" if not name or SECRET_TEXT.search(name) else name
+    more = "; each rule begins with [[tool]]" if "[[tool]]" in text else ""
+    return Unreadable(
+        f"{path.name}, line {line}: {called} stands here for the second time.",
+        f"keep one of the two{more}.",
     )
 
 

@@ -236,6 +236,33 @@ def test_a_secret_in_the_settings_is_an_error_that_does_not_repeat_it(write, lin
     assert "canary" not in said
 
 
+# -- a key that stands twice ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key"),
+    [
+        ('policy = "a"\n\npolicy = "b"', 3, "policy"),
+        ('"policy" = "a"\npolicy = [\n1,\n]\n', 2, "policy"),
+        ("[a]\nx = 1\n[a]\n", 3, "a"),
+        ("a = {b = 1, b = 2}", 1, "b"),
+        ('xoxb-1 = "a"\nxoxb-1 = "b"', 2, "a key"),
+    ],
+)
+def test_a_key_that_stands_twice_is_named_with_its_line(write, text, line, key):
+    said = problems_of(load_files, write("countersign.toml", text), {})
+    begins = f"countersign.toml, line {line}: {key} stands here for the second time.\n"
+    assert said.startswith(f"{begins}  fix: keep one of the two.\n")
+
+
+def test_a_rule_without_its_own_beginning_is_told_apart(write):
+    path = write("countersign.toml", "")
+    write("policy.toml", '[[tool]]\nname = "a"\ngate = "ask"\nname = "b"\n')
+    said = problems_of(load_files, path, {})
+    assert "policy.toml, line 4: name stands here for the second time." in said
+    assert "each rule begins with [[tool]]" in said
+
+
 # -- everything together ------------------------------------------------------------
 
 
@@ -245,7 +272,9 @@ def test_everything_is_loaded(write, tmp_path):
     loaded = load(path, SECRETS)
     assert loaded.settings.root == tmp_path
     assert [rule.name for rule in loaded.policy.tool] == ["a"]
-    assert loaded.warnings == ("a: it names no approvers, so nobody may approve it.",)
+    assert loaded.warnings == (
+        'policy.toml, tool "a": it names no approvers, so nobody may approve it.',
+    )
     assert load_files(path, {}) == (loaded.settings, loaded.policy)
     assert TOKEN not in repr(loaded)
 

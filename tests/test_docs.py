@@ -135,6 +135,24 @@ def test_documented_log_events_exist():
     assert set(events) - set(strings_in_the_code()) == set()
 
 
+def test_every_warning_of_the_log_is_documented():
+    logged = set()
+    for path in (ROOT / "bot").rglob("*.py"):
+        if "playground" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "log.warning":
+                logged.add(ast.literal_eval(node.args[0]))
+    assert logged >= {"policy_note", "request_malformed"}
+    logged.add("people.unknown")  # by the standard library's logger
+
+    missing = {
+        name for name in logged if f"| `{name}` |" not in text_of("operations.md")
+    }
+
+    assert missing == set()
+
+
 def test_documented_limits_are_those_of_the_code():
     assert f"first {RESULT:,} characters" in text_of("tools.md")
 

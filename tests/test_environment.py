@@ -237,6 +237,11 @@ def test_a_malformed_line_of_dotenv_is_named_by_its_number_alone(line):
     values, problems = dotenv(f"B=c\n{line}\n")
     assert values == {"B": "c"}
     assert [p.what for p in problems] == [".env, line 2 is not NAME=value."]
+    assert problems[0].fix.startswith("write NAME=value; a value with blanks")
+
+
+def test_what_the_fix_of_a_malformed_line_proposes_is_read():
+    assert dotenv('NAME="a \\"b\\" #c"\n# said') == ({"NAME": 'a "b" #c'}, [])
 
 
 def test_a_name_that_dotenv_gives_twice_is_a_problem():

@@ -133,7 +133,7 @@ def test_a_rules_name_is_a_tool_name_or_a_pattern(write, name):
 
 def test_two_rules_of_one_name_are_a_problem(write):
     text = '[[tool]]\nname = "a*"\ngate = "ask"\n' * 2
-    assert 'two rules for "a*"' in problems_of(policy_of, write, text)
+    assert 'tool "a*": there are two rules' in problems_of(policy_of, write, text)
 
 
 def test_all_faults_of_all_rules_are_reported_together(write):
@@ -169,12 +169,13 @@ def test_nobody_may_approve_is_said_and_is_no_error(write):
         warnings(
             read_policy(
                 write("policy.toml", '[[tool]]\nname = "t"\ngate = "ask"\ncallers = []')
-            )
+            ),
+            "policy.toml",
         )
     )
     assert said == [
-        "t: it names no approvers, so nobody may approve it.",
-        "t: callers is empty, so nobody may start it.",
+        'policy.toml, tool "t": it names no approvers, so nobody may approve it.',
+        'policy.toml, tool "t": callers is empty, so nobody may start it.',
     ]
 
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from bot.errors import BotError, ConfigError, Locked
+from bot.errors import BotError, ConfigError, Locked, Problem, counted
 
 FAULT = 1
 CONFIG = 2  # settings, policy, secrets or tools cannot be used
@@ -35,7 +35,9 @@ def problems_end() -> Iterator[None]:
 
 def end(error: BotError) -> NoReturn:
     """Say what went wrong and exit with its code."""
+    if isinstance(error, Locked):
+        fix = "stop that one first, or give this one a database of its own."
+        click.echo(counted([str(Problem(what=str(error), fix=fix))]), err=True)
+        sys.exit(HELD)
     click.echo(str(error), err=True)
-    if isinstance(error, ConfigError):
-        sys.exit(CONFIG)
-    sys.exit(HELD if isinstance(error, Locked) else FAULT)
+    sys.exit(CONFIG if isinstance(error, ConfigError) else FAULT)

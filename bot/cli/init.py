@@ -14,6 +14,7 @@ import click
 
 from bot.cli.endings import FAULT
 from bot.core.keys import generate
+from bot.store.files import advice
 
 #: Where each text of `example/` goes, and the mode of the file.
 FILES = (
@@ -46,7 +47,7 @@ def command(folder: Path) -> None:
     for name in kept:
         click.echo(f"Kept     {folder / name}, which was there")
     if folder.stat().st_mode & 0o022:
-        click.echo(f"Note: others may write to this folder. {_CHMOD} {folder}")
+        click.echo(f"{_OPEN} {advice(folder, folder.stat())}.")
     if written:
         click.echo(_NEXT)
 
@@ -90,7 +91,8 @@ def _aside(name: str) -> str:
     return " (only you can read it; keep it out of version control)" * (name == ".env")
 
 
-_CHMOD = "serve will refuse to keep a database here until: chmod go-w"
+_OPEN = """Note: others may write to this folder, so serve will keep no database in it.
+  fix:"""
 _NEXT = """
 Next
   1. countersign tools      shows what may run, and who must agree

@@ -11,6 +11,7 @@ import importlib
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Coroutine
 from pathlib import Path
@@ -22,6 +23,9 @@ from bot.cli.endings import CONFIG_OPTION, FAULT, end, problems_end
 from bot.config import Loaded, load
 from bot.errors import BotError
 from bot.logs import redactor, setup
+
+#: How long a tool's thread that has nothing to do may take to end, in seconds.
+JOIN = 0.2
 
 
 @click.command()
@@ -55,7 +59,9 @@ def command(config: Path | None, host: str, port: int, accept: tuple[str, ...]) 
 def run_service(service: Coroutine[Any, Any, None], loaded: Loaded) -> None:
     try:
         asyncio.run(_until_told(service))
+        _leave_behind(0)
     except KeyboardInterrupt:
+        _leave_behind(128 + signal.SIGINT)
         sys.exit(128 + signal.SIGINT)
     except BotError as error:
         end(error)
@@ -65,6 +71,20 @@ def run_service(service: Coroutine[Any, Any, None], loaded: Loaded) -> None:
         sys.exit(FAULT)
     except Exception as error:
         _broken(error, loaded)
+
+
+def _leave_behind(code: int) -> None:
+    """End now when a plain tool still runs: the interpreter would wait for its thread.
+
+    It had its time. What it was doing is *outcome unknown* at the next start (T66).
+    """
+    working = [t for t in threading.enumerate() if t.name.startswith("tool_")]
+    for thread in working:
+        thread.join(JOIN)
+    if any(thread.is_alive() for thread in working):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 async def _until_told(service: Coroutine[Any, Any, None]) -> None:

@@ -18,7 +18,6 @@ from bot.core.policy import Rule, rule_for
 from bot.errors import ConfigError
 from bot.policyfile import WrittenRule, ambiguous, placeholders
 from bot.tools.loader import load_tools
-from bot.tools.question import question
 
 
 @click.command()
@@ -28,7 +27,7 @@ def command(config: Path | None) -> None:
     with problems_end():
         settings, policy = load_files(config, os.environ)
         loaded = load_tools(list(settings.tools), settings.root)
-        tools = _with_built_in(loaded.toolkit.tools(), policy.tool)
+        tools = loaded.toolkit.tools()
         for line in listing(tools, policy.tool):
             click.echo(line)
         names = [tool.name for tool in tools]
@@ -54,13 +53,6 @@ def listing(tools: Iterable[Tool], rules: Iterable[WrittenRule]) -> Iterator[str
     for name, rule in written.items():
         if not any(rule.matches(tool) for tool in names):
             yield f'rule "{name}": matches no tool'
-
-
-def _with_built_in(tools: list[Tool], rules: Iterable[WrittenRule]) -> list[Tool]:
-    """The tools, and the built-in one where a rule names it (design §8)."""
-    named = any(rule.name == question.name for rule in rules)
-    taken = any(tool.name == question.name for tool in tools)
-    return [*tools, question] if named and not taken else tools
 
 
 def _rule(written: dict[str, WrittenRule], tool: str) -> WrittenRule | None:

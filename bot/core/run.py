@@ -8,7 +8,7 @@ stands in `events.py`, and what then becomes of it in `machine.py`.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -128,9 +128,10 @@ class Run:
 
 def to_json(run: Run) -> str:
     """The text under which a run's state is kept."""
-    value = asdict(run)
+    value = {name: getattr(run, name) for name in Run.__dataclass_fields__}
+    value["rules"] = vars(run.rules)
     # Fields at their default say nothing; leaving them out halves a parked row.
-    value["calls"] = [_without_defaults(call) for call in value["calls"]]
+    value["calls"] = [_without_defaults(call) for call in run.calls]
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -150,8 +151,8 @@ def from_json(text: str) -> Run:
 _DEFAULTS = {name: field.default for name, field in Call.__dataclass_fields__.items()}
 
 
-def _without_defaults(call: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in call.items() if _DEFAULTS[k] != v}
+def _without_defaults(call: Call) -> dict[str, Any]:
+    return {k: v for k, v in vars(call).items() if _DEFAULTS[k] != v}
 
 
 def _call(value: dict[str, Any]) -> Call:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from bot.contract.expiry import parse_rfc3339
 from bot.contract.types import Request
-from bot.core.digest import call_digest, question_digest, rule_digest
+from bot.core.digest import call_digest, question_digest
 from bot.core.events import Ask
 from bot.core.policy import Facts, Rule, by_approvers
-from bot.engine.parts import Parts, new_ref
+from bot.engine.parts import Parts, digest_of_rule, new_ref
 from bot.ports import CallRow, CardView, MessageRow, RequestRow, RunRow, Tx
 
 #: Nothing waits longer than this for a person (T25).
@@ -90,7 +90,7 @@ def request_row(
         data=asked.data,
         url=asked.url,
         expiry=expiry,
-        rule=rule_digest(call.rule.to_json()),
+        rule=digest_of_rule(call.rule),
     )
     return RequestRow(
         ref=new_ref(),

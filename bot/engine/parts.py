@@ -10,6 +10,7 @@ import base64
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from bot.contract.types import Tool
@@ -58,6 +59,12 @@ def definition(tool: Tool) -> str:
     )
 
 
+@lru_cache(maxsize=1024)
+def digest_of_rule(rule: Rule) -> str:
+    """The rule digest; the same few rules are asked for again and again."""
+    return rule_digest(rule.to_json())
+
+
 def acting(tool: Tool, requester: str) -> str:
     """Whose account the tool uses: "bot", or "requester U…"."""
     return f"requester {requester}" if tool.traits.acts_as == "requester" else "bot"
@@ -82,7 +89,7 @@ def consent_digest(
         data=request.data,
         url=request.url,
         expiry=request.expiry,
-        rule=rule_digest(request.rule.to_json()),
+        rule=digest_of_rule(request.rule),
     )
 
 

@@ -245,7 +245,7 @@ def _tell(
     if ended:
         refused = bool(settled) and settled[0].status != "ok"
         _news(parts, tx, run, "decided" if refused else "ended", settled, now, now)
-    elif _newly_unknown(before, run.state):
+    elif _newly_unknown(before, run.state) and not settled:
         _news(parts, tx, run, "unknown", settled, now, now)
     elif settled:
         wait = SHARED_REPLY if settled[0].status == "ok" else 0

@@ -84,8 +84,17 @@ def command(
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
-        words = f"cannot listen on {HOST}:{port}: {error.strerror}"
-        raise click.ClickException(words) from error
+        raise click.ClickException(_not_had(port, error)) from error
+
+
+def _not_had(port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        words = f"Port {port} on {HOST} is in use."
+        return (
+            f"{words}\n  fix: stop what listens there, or choose another with --port."
+        )
+    words = f"Port {port} on {HOST} is not for everybody to open."
+    return f"{words}\n  fix: choose a port above 1023 with --port."
 
 
 async def _play(options: Options) -> None:

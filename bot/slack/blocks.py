@@ -47,6 +47,11 @@ def group(usergroup_id: str) -> Element:
     return {"type": "usergroup", "usergroup_id": usergroup_id}
 
 
+def channel(channel_id: str) -> Element:
+    """A channel by id, which Slack draws as its name; it notifies nobody."""
+    return {"type": "channel", "channel_id": channel_id}
+
+
 # -- parts and blocks -----------------------------------------------------------------
 
 
@@ -115,10 +120,16 @@ def _word(element: Element | str, names: Mapping[str, str]) -> str:
         return element
     match element["type"]:
         case "user":
-            return names.get(element["user_id"], "a person named in the policy")
+            return _named(element["user_id"], names)
         case "usergroup":
-            return names.get(element["usergroup_id"], "a group named in the policy")
+            return _named(element["usergroup_id"], names)
+        case "channel":
+            return _named(element["channel_id"], names)
         case "date":
             return str(element["fallback"])
         case _:
             return str(element["text"])
+
+
+def _named(written: str, names: Mapping[str, str]) -> str:
+    return names.get(written, written)

@@ -22,6 +22,7 @@ from bot.slack.ids import Sign
 from bot.slack.people import SlackPeople
 from bot.slack.render import news, request, run
 from bot.slack.render.message import Message
+from bot.slack.words import is_direct
 
 log = structlog.get_logger(__name__)
 
@@ -175,8 +176,7 @@ def draw(desk: Desk, row: MessageRow, view: CardView) -> Message:
     """A card, from the store as it is now (T24)."""
     if row.kind == "run":
         return run.card(view, desk.sign)
-    direct = row.destination.startswith(("U", "W", "D"))
-    return request.card(view, desk.sign, direct=direct)
+    return request.card(view, desk.sign, direct=is_direct(row))
 
 
 def _metadata(row: MessageRow) -> dict[str, Any]:
@@ -244,9 +244,9 @@ WORDS: dict[str, Callable[[CardView, dict[str, Any]], Message]] = {
     "decided_and_ended": lambda view, _: news.decided_and_ended(view),
     "unknown": lambda view, _: news.unknown(view),
     "undeliverable": lambda view, body: news.undeliverable(
-        view, str(body["place"]), str(body["fallback"])
+        view, str(body["place"]), card=str(body["card"]), code=str(body["code"])
     ),
-    "stuck": lambda view, _: news.stuck(view),
+    "stuck": lambda view, body: news.stuck(view, card=str(body["card"])),
 }
 #: News that concern the approvers too, wherever the requester is told.
 FOR_ALL = frozenset({"unknown", "ended", "decided_and_ended"})

@@ -27,6 +27,7 @@ from bot.slack.delivery import (
 from bot.slack.failures import Failure, Refusal
 from bot.slack.fate import ENDED, Fate, fate
 from bot.slack.render import request as request_card
+from bot.slack.words import is_direct
 
 log = structlog.get_logger(__name__)
 
@@ -160,7 +161,7 @@ async def _undrawable(desk: Desk, row: MessageRow, refused: Refusal) -> None:
         await _stuck(desk, row, refused)
         return
     view = await view_of(desk, row)
-    drawn = request_card.minimal(view, desk.sign)
+    drawn = request_card.minimal(view, desk.sign, direct=is_direct(row))
     if row.ts:
         await desk.client.chat_update(
             channel=row.channel,
@@ -173,7 +174,7 @@ async def _undrawable(desk: Desk, row: MessageRow, refused: Refusal) -> None:
     else:
         await post_card(desk, row, drawn)
     if view.request is not None and view.request.status == "open":
-        await _tell(desk, row, {"what": "stuck"})
+        await _tell(desk, row, {"what": "stuck", "card": row.kind})
 
 
 async def _elsewhere(desk: Desk, row: MessageRow, refused: Refusal) -> None:
@@ -201,10 +202,13 @@ async def _elsewhere(desk: Desk, row: MessageRow, refused: Refusal) -> None:
                 parts.store.add_message(tx, replace(moved, intent_at=None))
 
     await desk.parts.store.write(unit)
-    if not _direct(row):
-        went, place = _fallback_names(view, row), _place(view, row)
-        body = {"what": "undeliverable", "place": place, "fallback": went}
-        await _tell(desk, row, body)
+    if not is_direct(row):
+        told = {
+            "card": row.kind,
+            "place": row.destination or row.channel,
+            "code": refused.code,
+        }
+        await _tell(desk, row, {"what": "undeliverable", **told})
 
 
 async def _out_of_reach(desk: Desk, row: MessageRow, refused: Refusal) -> None:
@@ -223,7 +227,7 @@ async def _out_of_reach(desk: Desk, row: MessageRow, refused: Refusal) -> None:
         if any(m.state == "live" for m in cards if m.id != row.id):
             return False
         for card in cards:
-            if card.state == "gone" and not card.ts and _direct(card):
+            if card.state == "gone" and not card.ts and is_direct(card):
                 store.save_message(tx, replace(card, state="stuck"))
         return True
 
@@ -231,35 +235,16 @@ async def _out_of_reach(desk: Desk, row: MessageRow, refused: Refusal) -> None:
         await _stuck(desk, row, refused)
 
 
-def _direct(row: MessageRow) -> bool:
-    return row.destination.startswith(("U", "W", "D"))
-
-
 async def _addressees(desk: Desk, row: MessageRow, view: CardView) -> list[str]:
     asked = view.request
     if row.kind == "run" or asked is None or not by_approvers(asked.kind):
         return [view.run.requester]
-    if _direct(row):
+    if is_direct(row):
         return []
     users = await desk.people.members_of(asked.rule.approvers)
     if not asked.rule.self_approval:
         users = [user for user in users if user != view.run.requester]
     return users[:MOST_DIRECT]
-
-
-def _fallback_names(view: CardView, row: MessageRow) -> str:
-    asked = view.request
-    if row.kind == "run" or asked is None or not by_approvers(asked.kind):
-        return "you"
-    handles = [who.handle for who in asked.rule.approvers if who.handle]
-    return ", ".join(handles) or "the approvers"
-
-
-def _place(view: CardView, row: MessageRow) -> str:
-    asked = view.request
-    if asked is not None and asked.rule.post_to == row.destination:
-        return asked.rule.post_to_name or row.destination
-    return "the channel where you asked"
 
 
 async def _gone(desk: Desk, row: MessageRow, refused: Refusal) -> None:
@@ -271,7 +256,7 @@ async def _stuck(desk: Desk, row: MessageRow, refused: Refusal) -> None:
     log.error("message_stuck", message=row.id, run=row.run, code=refused.code)
     await change(desk, row, lambda now: replace(now, state="stuck", error=refused.code))
     if row.kind in CARDS and fate(await view_of(desk, row)) is Fate.OPEN:
-        await _tell(desk, row, {"what": "stuck"})
+        await _tell(desk, row, {"what": "stuck", "card": row.kind})
 
 
 async def _tell(desk: Desk, row: MessageRow, body: Mapping[str, str]) -> None:

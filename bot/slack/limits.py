@@ -31,7 +31,7 @@ LABEL = 24
 
 # A reference is drawn as a name, which Slack knows and we do not.
 _REFERENCE = 30
-_REFERENCES = frozenset({"user", "usergroup"})
+_REFERENCES = frozenset({"user", "usergroup", "channel"})
 
 
 def size(part: Any) -> int:

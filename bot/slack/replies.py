@@ -65,7 +65,10 @@ class Replies:
 
     def _trusted(self, response_url: str) -> bool:
         """Only Slack's own host, or the origin that stands in for it (T49)."""
-        parts = urlsplit(response_url)
+        try:
+            parts = urlsplit(response_url)
+        except ValueError:
+            return False
         return f"{parts.scheme}://{parts.netloc}" == self._origin
 
     async def _by_url(self, response_url: str, said: Message) -> bool:

@@ -47,14 +47,17 @@ def resolve(
     lookups: Lookups,
     remembered: Mapping[str, str],
     accept: Collection[str] = frozenset(),
+    file: str = "policy.toml",
 ) -> Resolved:
     """The rules with every handle and channel name replaced by its id.
 
     `remembered` is `Resolved.names` of an earlier start. `accept` holds the names, "@…"
-    or "#…", that may mean something else than they did. With problems, the rules are
-    incomplete and must not be used.
+    or "#…", that may mean something else than they did; `file` is what problems call
+    the policy. With problems, the rules are incomplete and must not be used.
     """
-    work = _Work(lookups=lookups, remembered=remembered, accept=frozenset(accept))
+    work = _Work(
+        lookups=lookups, remembered=remembered, accept=frozenset(accept), file=file
+    )
     rules = tuple(work.rule(rule) for rule in written)
     for name in sorted(work.accept - work.accepted):
         work.note(
@@ -75,6 +78,7 @@ class _Work:
     lookups: Lookups
     remembered: Mapping[str, str]
     accept: frozenset[str]
+    file: str
     accepted: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -83,7 +87,7 @@ class _Work:
 
     def rule(self, written: WrittenRule) -> Rule:
         """One rule with ids."""
-        label = f'the rule for "{written.name}"'
+        label = f'{self.file}, tool "{written.name}"'
         channel, name = self._channel(written.post_to, label)
         return Rule(
             name=written.name,
@@ -206,7 +210,7 @@ class _Work:
         near = _near(name, self.lookups.groups or {})
         guess = f"did you mean @{near}? Or make" if near else "make"
         self._problem(
-            f"policy, {place} name {name}, which is not a user group here.",
+            f"{place} name {name}, which is not a user group here.",
             f"{guess} the group in Slack, then start again.",
         )
 
@@ -214,20 +218,21 @@ class _Work:
         near = _near(name, self.lookups.channels or {})
         guess = f"did you mean #{near}? A" if near else "a"
         self._problem(
-            f"policy, {label}: post_to names {name}, a channel the bot cannot see.",
+            f"{label}: post_to names {name}, a channel the bot cannot see.",
             f"{guess} private channel needs /invite @Countersign typed in it.",
         )
 
     def _changed(self, name: str, before: str | None, now: str) -> None:
         kind = "group" if name.startswith("@") else "channel"
         self._problem(
-            f"policy: {name} was the {kind} {before} and is now {now}, another one.",
+            f"{self.file}: {name} was the {kind} {before} and is now {now}, "
+            "another one.",
             f"if that is meant, start once with --accept '{name}'.",
         )
 
     def _unasked(self, name: str) -> None:
         self._problem(
-            f"policy: what {name} is cannot be found out: Slack did not say.",
+            f"{self.file}: what {name} is cannot be found out: Slack did not say.",
             "start again when Slack answers, or write the id in its place.",
         )
 

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 
 from bot.core.display import one_line
 from bot.core.policy import Who, addressed, by_approvers
-from bot.ports import CallRow, RequestRow, RunRow
-from bot.slack.blocks import Element, escaped, group, text, user
+from bot.ports import CallRow, CardView, MessageRow, RequestRow, RunRow
+from bot.slack.blocks import Element, channel, escaped, group, text, user
 from bot.slack.limits import NOTIFICATION
 
 #: More people than this are not mentioned one by one.
@@ -137,50 +137,74 @@ def eligible(request: RequestRow, run: RunRow) -> tuple[Who, ...]:
     """The entries of the rule whose yes could count."""
     entries = addressed(request.kind, request.rule)
     if entries is None:
-        return (Who(user=run.requester),)
+        return (Who(user=run.requester, handle=run.requester_name),)
     if by_approvers(request.kind) and not request.rule.self_approval:
         return tuple(who for who in entries if who.user != run.requester)
     return entries
 
 
-def people(entries: Sequence[Who], *, mention: bool) -> Words:
+def people(entries: Sequence[Who], *, mention: bool, last: str = "or") -> Words:
     """Groups and people as a list; beyond five people, how many more there are.
 
-    Unless they are mentioned people are counted only: their names are not in the
-    policy, and a reference would notify them.
+    Unless they are mentioned they stand as words, since a reference would notify them.
     """
     groups = [who for who in entries if who.group]
-    users = [who.user for who in entries if who.user]
-    shown = users[:MOST_MENTIONED] if mention else []
-    items: Words = [
-        group(who.group) if mention and who.group else handle(who) for who in groups
-    ]
-    items += [user(one) for one in shown]
-    rest = len(users) - len(shown)
-    if rest:
-        noun = "person" if rest == 1 else "people"
-        more = f"{rest} more" if shown else f"{rest} {noun} named in the policy"
-        items.append(more)
-    return _listed(items)
+    users = [who for who in entries if who.user]
+    shown = [*groups, *users[:MOST_MENTIONED]]
+    items = [_reference(who) if mention else handle(who) for who in shown]
+    rest = len(users) - MOST_MENTIONED
+    return _listed([*items, f"{rest} more"] if rest > 0 else items, last)
 
 
 def handle(who: Who) -> str:
-    """How a group is written for people, without notifying it."""
-    return one_line(who.handle or "a user group", NAME)
+    """How somebody of the policy is written for people, without notifying them:
+    a group's handle, a person's name, or the id when Slack told neither."""
+    return name(who.handle, who.group or who.user or "")
 
 
-def _listed(items: Words) -> Words:
+def names_of(entries: Sequence[Who]) -> dict[str, str]:
+    """The ids of these entries with their names, for where only words can stand."""
+    return {who.group or who.user or "": handle(who) for who in entries}
+
+
+def _reference(who: Who) -> Element:
+    return group(who.group) if who.group else user(who.user or "")
+
+
+def _listed(items: Words, last: str) -> Words:
     listed: Words = []
     for at, item in enumerate(items):
         if at:
-            listed.append(" or " if at == len(items) - 1 else ", ")
+            listed.append(f" {last} " if at == len(items) - 1 else ", ")
         listed.append(item)
     return listed
 
 
 def _not_the_requester(request: RequestRow, run: RunRow) -> str:
+    """That whoever asked does not count, where they could be thought to."""
     rule = request.rule
-    grouped = any(who.group for who in rule.approvers)
-    if by_approvers(request.kind) and grouped and not rule.self_approval:
+    meant = any(who.group or who.user == run.requester for who in rule.approvers)
+    if by_approvers(request.kind) and meant and not rule.self_approval:
         return f", not {requester(run)}"
     return ""
+
+
+# -- where cards are ------------------------------------------------------------------
+
+
+def place(view: CardView, where: str) -> Element | str:
+    """A channel as people know it: by the policy's name for it, else by reference."""
+    rules = [call.rule for call in view.calls] + [r.rule for r in view.requests]
+    named = {rule.post_to: rule.post_to_name for rule in rules}
+    return one_line(named.get(where) or "", NAME) or channel(where)
+
+
+def cards_of(view: CardView, request: RequestRow) -> list[MessageRow]:
+    """The cards of a request that are where they should be, or on their way."""
+    cards = [m for m in view.messages if m.kind == "request" and m.state == "live"]
+    return [card for card in cards if card.request == request.ref]
+
+
+def is_direct(card: MessageRow) -> bool:
+    """Whether a card is meant for a direct message, not for a channel."""
+    return card.destination.startswith(("U", "W", "D"))

@@ -57,6 +57,15 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
+def advice(directory: Path, status: os.stat_result) -> str:
+    """What to do about a directory that others may write to: one that is not ours to
+    close, such as /tmp, is to be left alone."""
+    own = "a directory of your own: `database` in the settings, or COUNTERSIGN_DB"
+    if status.st_mode & stat.S_ISVTX or status.st_uid != os.getuid():
+        return f"choose {own}"
+    return f"chmod go-w {shlex.quote(str(directory))}, or choose {own}"
+
+
 def _make(directory: Path) -> None:
     if directory.exists():
         return
@@ -72,15 +81,16 @@ def _check_directory(directory: Path) -> None:
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise _refusal(
             f"Others may write to {directory}, where the database is.",
-            f"chmod go-w {shlex.quote(str(directory))}, or choose another directory",
+            advice(directory, status),
         )
 
 
 def _check_file(path: Path) -> None:
     try:
-        mode = path.lstat().st_mode
+        status = path.lstat()
     except FileNotFoundError:
         return
+    mode = status.st_mode
     if stat.S_ISLNK(mode):
         raise _refusal(
             f"{path} is a symbolic link.", "give the path of the file itself"
@@ -88,9 +98,9 @@ def _check_file(path: Path) -> None:
     if not stat.S_ISREG(mode):
         raise _refusal(f"{path} is not a file.", "choose another path")
     if mode & 0o077:
-        raise _refusal(
-            f"Others may read or write {path}.", f"chmod 600 {shlex.quote(str(path))}"
-        )
+        owned = status.st_uid == os.getuid()
+        fix = f"chmod 600 {shlex.quote(str(path))}" if owned else "choose another path"
+        raise _refusal(f"Others may read or write {path}.", fix)
 
 
 def _refusal(what: str, fix: str) -> StoreError:

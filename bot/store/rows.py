@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
+from functools import lru_cache
 from sqlite3 import Row
 from typing import Any
 
@@ -165,6 +166,7 @@ _RULE_DEFAULTS = {
 }
 
 
+@lru_cache(maxsize=1024)
 def _rule_text(rule: Rule) -> str:
     kept = {
         name: value
@@ -174,5 +176,6 @@ def _rule_text(rule: Rule) -> str:
     return _text(kept)
 
 
+@lru_cache(maxsize=1024)
 def _rule(text: str) -> Rule:
     return Rule.from_json({**_RULE_DEFAULTS, **json.loads(text)})

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from bot.contract.types import Tool
+from bot.contract.types import Tool, traits_of
 from bot.tools.values import value_of
 from bot.tools.wanted import WORDED, as_json, choices, resolved, types_of, wanted
 from bot.tools.words import (
@@ -38,6 +38,7 @@ class Arguments:
 
 
 _MOST_PROBLEMS = 5
+_NO_DEFAULT = object()
 
 
 def read_arguments(
@@ -97,16 +98,23 @@ def usage(tool: Tool) -> str:
     words = [tool.name]
     lines = []
     for key in sorted(properties, key=lambda key: key not in required):
-        word = f"{key}={_sample(key, schema)}"
-        words.append(word if key in required else f"[{word}]")
         wish = resolved(properties[key], tool.input_schema)
+        default = _default(key, wish, tool)
+        unsaid = default is _NO_DEFAULT or default is None
+        word = f"{key}={'…' if unsaid else _typed(default)}"
+        words.append(word if key in required else f"[{word}]")
         line = f"{key}: {wanted(wish, tool.input_schema)}"
-        if "default" in wish:
-            line += f"; left out: {as_json(wish['default'])}"
+        if default is not _NO_DEFAULT:
+            line += f"; left out: {as_json(default)}"
         if isinstance(wish.get("description"), str):
             line += f". {wish['description']}"
         lines.append(line)
     return "\n".join([" ".join(words), *lines])
+
+
+def _default(key: str, wish: Mapping[str, Any], tool: Tool) -> object:
+    """What an argument is when it is left out: by the function, else by the schema."""
+    return traits_of(tool).defaults.get(key, wish.get("default", _NO_DEFAULT))
 
 
 def _properties(schema: Mapping[str, Any]) -> dict[str, Any]:

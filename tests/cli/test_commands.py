@@ -145,12 +145,12 @@ def test_tools_are_listed_with_their_rules(run, tmp_path):
     ]
 
 
-def test_the_built_in_question_is_listed_when_a_rule_names_it(run, tmp_path):
+def test_a_tool_that_no_bot_has_is_not_listed_because_a_rule_names_it(run, tmp_path):
     rule = '[[tool]]\nname = "question"\ngate = "allow"\n'
     a_bot(tmp_path, "asking_tools", policy=rule)
-    assert "question: allow\n" in run("tools").output
-    a_bot(tmp_path, "asking_tools", policy=rule.replace("question", "*"))
-    assert "question" not in run("tools").output
+    said = run("tools").output
+    assert 'rule "question": matches no tool\n' in said
+    assert "question: allow" not in said
 
 
 def test_a_module_that_does_not_import_is_named_and_the_others_are_listed(

@@ -119,6 +119,16 @@ def test_what_is_there_is_never_touched(init):
     assert before == {n: (init.folder / n).read_bytes() for n in NAMES - {".env"}}
 
 
+@pytest.mark.parametrize(
+    ("mode", "fix"),
+    [(0o770, "fix: chmod go-w "), (0o1777, "fix: choose a directory of your own")],
+)
+def test_a_folder_that_others_may_write_to_is_noted_with_what_helps(init, mode, fix):
+    init.folder.mkdir()
+    init.folder.chmod(mode)
+    assert fix in init().output
+
+
 def test_a_folder_that_cannot_be_made_is_said_in_words(tmp_path):
     (tmp_path / "ops").write_text("a file")
     result = CliRunner().invoke(command, ["--dir", str(tmp_path)])

@@ -1,3 +1,4 @@
+import asyncio
 import os
 import signal
 import socket
@@ -6,7 +7,11 @@ import sys
 
 import pytest
 
+from bot.config import default_settings
 from bot.core import keys
+from bot.playground.server import Playground
+from bot.slack.manifest import manifest
+from bot.web.server import bound, close
 
 SIGNING = "0123456789abcdef0123456789abcdef"
 
@@ -76,6 +81,70 @@ def test_an_empty_folder_lists_everything_that_is_missing(tmp_path, environ):
     assert "3 problems. Nothing was started." in ended.stderr
 
 
+async def served(folder, environ, *options):
+    """`serve` with the playground as its Slack, until it ends."""
+    async with Playground(manifest=manifest(default_settings(folder, {}))) as slack:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bot", "serve", *options),
+            cwd=folder,
+            env={
+                **environ,
+                "SLACK_API_URL": slack.api_url,
+                "SLACK_BOT_TOKEN": slack.bot_token,
+                "SLACK_SIGNING_SECRET": slack.signing_secret,
+            },
+            stderr=asyncio.subprocess.PIPE,
+        )
+        _, said = await asyncio.wait_for(process.communicate(), 20)
+        return process.returncode, said.decode()
+
+
+async def test_a_port_in_use_is_named_with_what_helps(folder, environ):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, said = await served(folder, environ, "--port", str(port))
+    assert code == 1
+    assert said.endswith(
+        f"Port {port} on 127.0.0.1 is in use.\n"
+        "  fix: stop what listens there, or choose another port with --port.\n"
+        "1 problem. Nothing was started.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "words"),
+    [
+        ("n" * 64, f"--host {'n' * 64}: no machine of this name is known here."),
+        ("192.0.2.1", "--host 192.0.2.1 is not an address of this machine."),
+    ],
+)
+async def test_a_host_that_cannot_be_had_is_named_with_what_helps(
+    folder, environ, host, words
+):
+    code, said = await served(folder, environ, "--host", host)
+    assert code == 1
+    assert words in said
+    assert "fix: give an address of this machine: --host 127.0.0.1\n1 problem." in said
+
+
+async def test_an_address_is_ours_before_it_is_open():
+    sockets = await bound("127.0.0.1", free_port())
+    try:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(sockets[0].getsockname())
+    finally:
+        close(sockets)
+
+
+def test_a_database_that_cannot_be_had_is_counted(folder, environ):
+    (folder / "countersign.db").write_text("not a database")
+    (folder / "countersign.db").chmod(0o600)
+    ended = serve(folder, environ, free_port())
+    assert ended.returncode == 1
+    assert "is not a SQLite database.\n  fix: " in ended.stderr
+    assert ended.stderr.endswith("\n1 problem. Nothing was started.\n")
+
+
 def run(code, environ, expect_line=None, then=None):
     """Run `run_service` on a coroutine of ours, in a process of its own."""
     program = f"""
@@ -109,7 +178,12 @@ print("ended")
 @pytest.mark.parametrize(
     ("raised", "code", "words"),
     [
-        ("Locked('cs.db', 'process 7')", 75, "cs.db is in use by process 7.\n"),
+        (
+            "Locked('cs.db', 'process 7')",
+            75,
+            "cs.db is in use by process 7.\n  fix: stop that one first",
+        ),
+        ("Locked('cs.db', 'process 7')", 75, "\n1 problem. Nothing was started.\n"),
         ("BotError('no')", 1, "no\n"),
         ("ConfigError([Problem(what='a', fix='b')])", 2, "a\n  fix: b\n1 problem"),
         ("OSError(98, 'Address already in use')", 1, "Address already in use.\n"),

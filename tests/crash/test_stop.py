@@ -40,11 +40,11 @@ async def test_a_second_serve_says_who_holds_the_database_and_gives_up(crash):
         _, said = await second.communicate()
 
     holder = f"process {crash.child} on {socket.gethostname()} since "
-    waiting, *_, last = said.decode().splitlines()
+    waiting, *_, fault, _, _ = said.decode().splitlines()
     assert second.returncode == 75
     assert '"event": "waiting_for_database"' in waiting
     assert holder in waiting
-    assert re.search(rf"countersign\.db is in use by {holder}.* UTC\.$", last)
+    assert re.search(rf"countersign\.db is in use by {holder}.* UTC\.$", fault)
     assert "Traceback" not in said.decode()
     await crash.kill()
 

@@ -199,7 +199,7 @@ async def test_port_in_use_is_said_plainly(tmp_path: Path) -> None:
         taken.listen()
         port = str(taken.getsockname()[1])
         async with started(tmp_path, "--port", port) as running:
-            await running.until("cannot listen on")
+            await running.until("is in use.")
             code = await running.process.wait()
 
     assert code == 1

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 import pytest
 import pytest_asyncio
 from aiohttp import web
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.server import Playground
@@ -319,6 +319,56 @@ async def test_unread_channel_is_marked_until_it_is_opened(
 
     await expect(article(page, "news")).to_be_visible()
     assert await general.get_attribute("aria-description") is None
+
+
+async def test_reply_in_the_open_room_leaves_no_badge(
+    slack: Playground, bot: AsyncWebClient, page_at: PageAt
+) -> None:
+    page = await page_at(slack.page_url)
+    root = (await bot.chat_postMessage(channel=OPS, text="<@U0ADA> root"))["ts"]
+    await bot.chat_postMessage(channel=OPS, text="<@U0ADA> done", thread_ts=root)
+
+    await expect(page.get_by_role("button", name="1 reply")).to_be_visible()
+    phone = page.get_by_role("region", name="Ada's phone")
+    await expect(phone.get_by_role("link")).to_have_count(2)
+    assert await phone.locator(".count").count() == 0
+    ops = page.get_by_role("button", name="#ops")
+    assert await ops.get_attribute("aria-description") is None
+
+
+async def test_what_is_below_the_visible_part_is_unread_until_scrolled_to(
+    slack: Playground, bot: AsyncWebClient, page_at: PageAt
+) -> None:
+    for number in range(40):
+        await bot.chat_postMessage(channel=OPS, text=f"line {number}")
+    page = await page_at(slack.page_url)
+    await expect(article(page, "line 39")).to_be_in_viewport()
+    scroll = page.locator("#scroll")
+    await scroll.evaluate("node => { node.scrollTop = 0; }")
+
+    await bot.chat_postMessage(channel=OPS, text="<@U0ADA> below")
+    ops = page.get_by_role("button", name="#ops")
+    await expect(ops).to_have_attribute("aria-description", "1 for you")
+    await scroll.evaluate("node => { node.scrollTop = node.scrollHeight; }")
+
+    await expect(ops).not_to_have_attribute("aria-description", "1 for you")
+
+
+async def test_wrong_token_is_said_and_not_tried_again(
+    slack: Playground, browser: Browser
+) -> None:
+    context = await browser.new_context()
+    page = await context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+
+    await page.goto(f"{slack.url}/?token=wrong")
+
+    await expect(page.get_by_role("alert")).to_have_text(
+        "This address has a wrong token; use the one printed at start."
+    )
+    assert len([url for url in asked if "/ui/stream" in url]) == 1
+    await context.close()
 
 
 async def test_thread_opens_beside_and_takes_a_reply(

@@ -12,6 +12,7 @@ KNOWN = {
     "text",
     "user",
     "usergroup",
+    "channel",
     "date",
     "plain_text",
     "button",
@@ -125,6 +126,8 @@ def _element(element):
             return f"<{element['user_id']}>"
         case "usergroup":
             return f"<{element['usergroup_id']}>"
+        case "channel":
+            return f"<{element['channel_id']}>"
         case "date":
             return f"<{element['fallback'].removesuffix(' UTC')}>"
         case _:

@@ -90,6 +90,7 @@ def views(draw, gate=None):
         ASK,
         gate="ask" if gated else "allow",
         headline=draw(st.sampled_from(["", ASK.headline, "{a} {b}"])),
+        approvers=(*ASK.approvers, Who(user="U0EVE", handle=draw(WORDS))),
     )
     started = {} if gated and not events else STARTED
     return card_view(
@@ -122,23 +123,27 @@ def views(draw, gate=None):
 def messages(view):
     """Everything that can be drawn of a view, with the references it may hold."""
     people = {"U0ADA", "U0BEN"}
-    may_be_asked = {"S0SRE", "U0ADA"} if view.request.status == "open" else set()
+    may_be_asked = (
+        {"S0SRE", "U0EVE", "U0ADA"} if view.request.status == "open" else set()
+    )
     yield request.card(view, signed, direct=False), may_be_asked
     yield request.card(view, signed, direct=True), set()
-    yield request.minimal(view, signed), set()
+    yield request.minimal(view, signed, direct=False), set()
     yield run.card(view, signed), set()
     yield lists.detail(view), set()
-    yield lists.runs([view.run], signed), set()
-    yield lists.approvals([view]), set()
-    yield news.undeliverable(view, view.call.tool, view.run.requester_name), set()
-    yield news.stuck(view), set()
+    yield lists.runs([lists.Listed(run=view.run, calls=view.calls)], signed), set()
+    yield lists.approvals([view], "U0BEN"), set()
+    for card in ("run", "request"):
+        yield news.undeliverable(view, "C0OPS", card=card, code="is_archived"), set()
+        yield news.undeliverable(view, "C0X", card=card, code="x"), set()
+        yield news.stuck(view, card=card), set()
     for tell in (news.decided, news.ended, news.decided_and_ended, news.unknown):
         yield tell(view), people
-    yield starting.started(view), {"S0SRE", "U0ADA"}
+    yield starting.started(view), {"S0SRE", "U0EVE", "U0ADA"}
     for code in notices.REFUSALS:
         for decision in ("approve", "cancel"):
             said = notices.refusal(code, view=view, user="U0BEN", decision=decision)
-            yield said, {"S0SRE", "U0ADA"}
+            yield said, {"S0SRE", "U0EVE", "U0ADA"}
     yield notices.receipt(view, "approve"), set()
 
 

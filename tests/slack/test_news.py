@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from reading import faults, quotes, references, words
 from views import (
@@ -11,6 +13,7 @@ from views import (
     ungated_view,
 )
 
+from bot.core.policy import Who
 from bot.slack import limits
 from bot.slack.render import news
 
@@ -115,8 +118,12 @@ def test_news_of_an_ungated_run_need_no_request():
     assert references(news.ended(ungated_view())) == {"U0ADA"}
 
 
+def undeliverable(view, where, card="request", code="not_in_channel"):
+    return news.undeliverable(view, where, card=card, code=code)
+
+
 def test_a_card_that_went_elsewhere_is_told():
-    drawn = news.undeliverable(EVERY["open"], "C0OPS", "@sre-oncall")
+    drawn = undeliverable(EVERY["open"], "C0OPS")
 
     assert drawn.text == (
         "The card for CS-318 could not go to #ops, so it went to @sre-oncall directly."
@@ -127,10 +134,65 @@ def test_a_card_that_went_elsewhere_is_told():
 
 
 def test_a_long_notice_keeps_its_notification_short():
-    drawn = news.undeliverable(EVERY["open"], "#" + "o" * 70, "@" + "s" * 70)
+    rule = replace(
+        ASK, post_to_name="#" + "o" * 50, approvers=(Who(group="S0", handle="s" * 50),)
+    )
+    drawn = undeliverable(card_view(rule=rule), "C0OPS")
 
     assert len(drawn.text) <= limits.NOTIFICATION
     assert "To fix it: /invite" in words(drawn)
+
+
+def test_a_channel_known_by_id_alone_is_drawn_by_slack():
+    rule = replace(ASK, post_to="C0SECRET", post_to_name="")
+    drawn = undeliverable(card_view(rule=rule), "C0SECRET")
+
+    assert words(drawn) == (
+        "The card for CS-318 could not go to <C0SECRET>, so it went to @sre-oncall"
+        " directly. To fix it: /invite @Countersign in <C0SECRET>"
+    )
+    assert drawn.text == "The card for CS-318 could not go to C0SECRET."
+    assert faults(drawn) == []
+
+
+def test_a_run_card_that_went_elsewhere_is_told_apart():
+    view = EVERY["open"]
+    view = replace(view, run=replace(view.run, channel="C0ELSE"))
+    drawn = undeliverable(view, "C0ELSE", card="run")
+
+    assert words(drawn) == (
+        "The card of run CS-318 could not go to <C0ELSE>, so it went to you directly."
+        " To fix it: /invite @Countersign in <C0ELSE>"
+    )
+    assert "could not go to the channel you asked in" in drawn.text
+
+
+def test_an_archived_channel_takes_no_invitation():
+    drawn = undeliverable(EVERY["open"], "C0OPS", code="is_archived")
+
+    assert drawn.text == (
+        "#ops is archived, so the card for CS-318 went to @sre-oncall directly."
+    )
+
+
+def test_a_channel_that_takes_no_posts_of_ours_takes_no_invitation_either():
+    drawn = undeliverable(EVERY["open"], "C0OPS", code="restricted_action")
+
+    assert "Slack does not let Countersign post there." in words(drawn)
+    assert "/invite" not in words(drawn)
+
+
+def test_a_card_that_went_to_people_named_by_id_names_them():
+    people = tuple(Who(user=f"U0{n}", handle=n) for n in ("ADA", "Ben", "Cleo"))
+    drawn = undeliverable(card_view(rule=replace(ASK, approvers=people)), "C0OPS")
+
+    assert "so it went to Ben and Cleo directly." in words(drawn)
+
+
+def test_a_run_card_that_nobody_gets_is_told_apart():
+    said = words(news.stuck(EVERY["open"], card="run"))
+
+    assert said.startswith("The card of run CS-318 could not be shown to anybody")
 
 
 def test_a_card_that_nobody_gets_is_told():

@@ -109,7 +109,7 @@ TEXTS = [
         "self_approval",
         "open",
         "You asked for CS-318, so your yes does not count. @sre-oncall can agree;"
-        " you can deny or cancel it.",
+        " you can deny it here, or cancel it with /runs.",
     ),
     ("guest_user", "open", "Guests cannot answer CS-318. Nothing changed."),
     (
@@ -159,8 +159,8 @@ TEXTS = [
     (
         "void_changed",
         "void",
-        "CS-318 is no longer valid: its call changed after you were asked."
-        " It did not run.",
+        "CS-318 is no longer valid: its call, its rule or who may agree to it changed"
+        " after it was asked. It did not run.",
     ),
     (
         "busy",
@@ -177,12 +177,14 @@ def test_a_refusal_reads_as_designed(code, name, text):
 
 
 def test_people_in_a_private_reply_are_shown_by_reference():
-    rule = replace(ASK, approvers=(Who(user="U0BEN"), Who(user="U0CLEO")))
+    rule = replace(
+        ASK, approvers=(Who(user="U0BEN", handle="Ben"), Who(user="U0CLEO", handle="C"))
+    )
     drawn = refusal("not_approver", view=card_view(rule=rule), user="U0DAN")
 
     assert references(drawn) == {"U0BEN", "U0CLEO"}
     assert "You are not among them now." in words(drawn)
-    assert "U0BEN" not in drawn.text
+    assert "Ben or C." in drawn.text
 
 
 def test_names_that_are_known_are_used_where_only_words_can_stand():
@@ -267,6 +269,8 @@ def test_our_commands_are_named_with_their_prefix():
     said = refusal("unknown_request", prefix="cs-").text
 
     assert "/cs-approvals shows" in said
+    own = refusal("self_approval", view=replace(EVERY["open"], prefix="cs-")).text
+    assert "or cancel it with /cs-runs." in own
     for view in EVERY.values():
         drawn = refusal("superseded", view=replace(view, prefix="cs-")).text
         assert "/cs-approvals CS-318" in drawn

@@ -34,7 +34,7 @@ from views import (
 )
 
 from bot.core.digest import canonical
-from bot.core.events import Answered, Cancelled, Reopened, Suspended
+from bot.core.events import Answered, Cancelled, Reopened, Suspended, Voided
 from bot.core.policy import Who
 from bot.slack import limits
 from bot.slack.boxes import call_text
@@ -108,9 +108,30 @@ def test_beyond_five_people_the_rest_is_counted():
     view = card_view(rule=replace(ASK, approvers=people))
 
     assert "Needs one of <U0>, <U1>, <U2>, <U3>, <U4> or 3 more." in words(card(view))
-    assert "Needs one of 8 people named in the policy." in words(
+    assert "Needs one of U0, U1, U2, U3, U4 or 3 more." in words(
         card(view, direct=True)
     )
+
+
+def test_people_named_by_id_are_called_by_their_names_where_nobody_is_mentioned():
+    people = (Who(user="U0BEN", handle="Ben\u202e"), Who(user="U0CLEO", handle="Cleo"))
+    drawn = card(card_view(rule=replace(ASK, approvers=people)), direct=True)
+
+    assert "Needs one of Ben⟨U+202E⟩ or Cleo." in words(drawn)
+
+
+def test_only_a_card_that_others_read_asks_for_questions_in_its_thread():
+    assert "questions: in the thread" in words(card(EVERY["open"]))
+    assert "thread" not in words(card(EVERY["open"], direct=True))
+    assert "thread" not in words(cards.minimal(EVERY["open"], signed, direct=True))
+
+
+def test_a_card_fits_wherever_it_goes():
+    long = tuple(Who(group=f"S{n}", handle="x" * 60) for n in range(60))
+    view = card_view(rule=replace(ASK, approvers=long))
+
+    for direct in (True, False):
+        assert limits.size(card(view, direct=direct).blocks) <= cards.size(view)
 
 
 def test_a_requester_who_may_not_approve_is_not_asked():
@@ -118,7 +139,7 @@ def test_a_requester_who_may_not_approve_is_not_asked():
     view = card_view(rule=replace(ASK, approvers=people))
     alone = card_view(rule=replace(ASK, approvers=people, self_approval=True))
 
-    assert "Needs <U0BEN>." in words(card(view))
+    assert "Needs <U0BEN>, not Ada." in words(card(view))
     assert "Needs one of <U0ADA> or <U0BEN>." in words(card(alone))
 
 
@@ -245,9 +266,9 @@ LINES = {
     "expired": "Nobody answered until <14:52>. It did not run.",
     "cancelled": "Cancelled by Ada <14:30>. It did not run.",
     "void": "No longer valid: its call, its rule or who may agree to it changed after"
-    " you were asked. It did not run.",
+    " it was asked. It did not run.",
     "void at the claim": "Approved by Ben <14:25>. No longer valid: its call, its rule"
-    " or who may agree to it changed after you were asked. It did not run.",
+    " or who may agree to it changed after it was asked. It did not run.",
     "cancelled before its start": "Approved by Ben <14:25>. Cancelled by Ada <14:30>."
     " It did not run.",
     "cancelled too late": "Approved by Ben <14:25>. Running since <14:25>. Cancelled by"
@@ -313,6 +334,12 @@ def test_a_reason_is_quoted_under_the_decision():
     ]
     assert [q["elements"][0]["text"] for q in quotes] == ["Wait for the backup."]
     assert "backup" not in ours(drawn)
+
+
+def test_the_code_of_a_void_request_is_no_reason_to_show():
+    drawn = card(settled("void", Voided(ordinal=1), request={"reason": "void:no_rule"}))
+
+    assert "no_rule" not in words(drawn)
 
 
 def test_every_counted_voter_is_named_with_their_time():
@@ -473,8 +500,8 @@ def test_size_counts_what_is_shown_in_the_larger_unit():
 
 
 def test_a_card_that_slack_refuses_cannot_be_approved():
-    drawn = cards.minimal(EVERY["open"], signed)
-    other = cards.minimal(EVERY["asked by a tool"], signed)
+    drawn = cards.minimal(EVERY["open"], signed, direct=False)
+    other = cards.minimal(EVERY["asked by a tool"], signed, direct=False)
 
     assert labels(drawn) == ["Deny"]
     assert labels(other) == ["Decline"]
@@ -483,7 +510,7 @@ def test_a_card_that_slack_refuses_cannot_be_approved():
 
 
 def test_a_settled_card_that_slack_refuses_still_says_what_happened():
-    drawn = cards.minimal(EVERY["done"], signed)
+    drawn = cards.minimal(EVERY["done"], signed, direct=False)
 
     assert words(drawn) == LINES["done"]
 

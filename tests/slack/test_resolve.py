@@ -72,10 +72,16 @@ def test_lists_that_are_not_written_stay_open():
 def test_an_unknown_handle_is_a_problem_with_a_near_miss():
     resolved = resolve([rule(approvers=["@sre-leeds"])], NOW, {})
     assert said(resolved) == [
-        'policy, the rule for "restart": approvers name @sre-leeds, which is not a '
+        'policy.toml, tool "restart": approvers name @sre-leeds, which is not a '
         "user group here. / did you mean @sre-leads? Or make the group in Slack, then "
         "start again."
     ]
+
+
+def test_problems_call_the_policy_by_the_name_of_its_file():
+    written = [rule(approvers=["@sre-leeds"], post_to="#opps")]
+    for said_of_it in said(resolve(written, NOW, {}, file="who.toml")):
+        assert said_of_it.startswith('who.toml, tool "restart": ')
 
 
 def test_a_group_that_is_gone_is_a_problem_even_when_it_was_remembered():
@@ -87,7 +93,7 @@ def test_a_handle_that_means_another_group_stops_the_start_until_accepted():
     written, before = [rule(approvers=["@sre-oncall"])], {"@sre-oncall": "S9AA"}
     refused = resolve(written, NOW, before)
     assert said(refused) == [
-        "policy: @sre-oncall was the group S9AA and is now S1AA, another one. / "
+        "policy.toml: @sre-oncall was the group S9AA and is now S1AA, another one. / "
         "if that is meant, start once with --accept '@sre-oncall'."
     ]
     assert "@sre-oncall" not in refused.names

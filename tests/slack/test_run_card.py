@@ -30,6 +30,7 @@ from bot.core.events import (
     Started,
 )
 from bot.core.machine import begin, step
+from bot.core.policy import Who
 from bot.core.run import DURABLE
 from bot.ports import CardView
 from bot.slack.render import run as cards
@@ -72,6 +73,20 @@ def test_a_run_whose_card_is_elsewhere_says_who_it_waits_for():
     assert references(drawn) == set()
 
 
+def test_a_card_in_a_channel_known_by_id_is_shown_by_reference():
+    rule = replace(ASK, post_to="C0SECRET", post_to_name="")
+
+    assert "waiting: @sre-oncall, card in <C0SECRET>" in words(
+        card(card_view(rule=rule))
+    )
+
+
+def test_a_run_that_waits_for_people_named_by_id_names_them():
+    rule = replace(ASK, approvers=(Who(user="U0BEN", handle="Ben"),))
+
+    assert "waiting: Ben, card in #ops" in words(card(card_view(rule=rule)))
+
+
 def test_a_run_that_waits_for_its_requester_says_so():
     assert "waiting: Ada" in words(card(asked_by_tool()))
 
@@ -79,7 +94,9 @@ def test_a_run_that_waits_for_its_requester_says_so():
 def test_an_ungated_call_of_unknown_outcome_has_its_choices_here():
     drawn = card(ungated_view((ENTER, LOST), **STARTED))
 
-    assert labels(drawn) == ["It ran", "It did not run", "Run again", "Cancel run"]
+    assert first_line(drawn) == "Outcome unknown: status  CS-318"
+    assert drawn.text == "Outcome unknown: status. CS-318"
+    assert labels(drawn) == ["It ran", "It did not run", "Run again"]
     assert buttons(drawn)[0][2] == "call-ref-0123456789abc.ran"
     assert "It will not be started again by itself." in words(drawn)
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 from reading import boxes, faults, ours, references, words
-from views import ASK, ENTER, EVERY, ungated_view
+from views import ASK, ENTER, EVERY, posted, ungated_view
 
 from bot.core import policy
+from bot.core.events import Returned
 from bot.core.policy import Who
 from bot.engine import starting as engine
 from bot.slack.render import starting
@@ -81,7 +82,9 @@ def test_an_empty_word_is_still_shown():
 
 
 def test_whoever_started_hears_whom_it_was_asked_of_and_where():
-    drawn = starting.started(EVERY["open"])
+    view = EVERY["open"]
+    view = replace(view, run=replace(view.run, channel="C0HERE"))
+    drawn = starting.started(posted(view, "C0OPS"))
 
     assert drawn.text == (
         "CS-318: Restart api in eu. Asked of @sre-oncall in #ops. It has not run yet."
@@ -89,19 +92,79 @@ def test_whoever_started_hears_whom_it_was_asked_of_and_where():
     assert references(drawn) == {"S0SRE"}
 
 
-def test_a_card_in_direct_messages_is_said_to_be_there():
+@pytest.mark.parametrize(
+    ("destinations", "said"),
+    [
+        (["C0HERE"], "here"),
+        (["C0OPS"], "in #ops"),
+        (["C0SECRET"], "in <C0SECRET>"),
+        (["U0BEN"], "in direct messages"),
+        (["U0BEN", "U0CLEO"], "in direct messages"),
+    ],
+)
+def test_where_it_was_asked_is_said_as_it_is(destinations, said):
     view = EVERY["open"]
-    unnamed = replace(view.request, rule=replace(ASK, post_to=None, post_to_name=""))
-    view = replace(view, request=unnamed)
+    view = replace(view, run=replace(view.run, channel="C0HERE"))
 
-    assert " here. It has not run yet." in starting.started(view).text
+    drawn = starting.started(posted(view, *destinations))
+
+    assert words(drawn).endswith(f" {said}. It has not run yet.")
+    assert faults(drawn) == []
+
+
+def test_typed_in_the_bots_own_messages_the_card_is_here():
+    view = EVERY["open"]
+    view = replace(view, run=replace(view.run, channel="D0ADA"))
+
+    assert " here. It" in starting.started(posted(view, "D0ADA")).text
+
+
+def test_what_the_policy_denies_is_not_said_to_have_no_rule():
+    assert not_started("denied", tool="drop").text == (
+        "drop may not run: the policy denies it. Ask whoever keeps the policy."
+    )
+
+
+def test_a_tool_that_nobody_may_start_is_said_to_be_that():
+    rule = replace(ASK, callers=())
+
+    assert not_started("not_caller", tool="greet", rule=rule).text == (
+        "Nobody can start greet: its rule names no callers. Nothing was started."
+    )
+
+
+@pytest.mark.parametrize(
+    ("approvers", "said"),
+    [
+        ([Who(user="U0ADA")], "the policy names nobody except you."),
+        ([Who(user="U0BEN", handle="Ben")], "of Ben nobody is active except you."),
+        (
+            [Who(group="S0", handle="@x"), Who(user="U0BEN", handle="Ben")],
+            "of @x and Ben nobody is active except you.",
+        ),
+    ],
+)
+def test_nobody_can_approve_is_said_of_whoever_is_named(approvers, said):
+    rule = replace(ASK, approvers=tuple(approvers))
+    drawn = not_started("no_approver", tool="x", rule=rule, user="U0ADA")
+
+    assert drawn.text == f"Nobody can approve this: {said} Nothing was started."
+
+
+def test_a_command_of_another_workspace_is_told_nothing():
+    assert starting.not_here().text == "This command cannot be used here."
 
 
 def test_an_ungated_run_says_that_it_was_not_asked():
     assert starting.started(ungated_view()).text == (
-        "CS-318: status. It runs without asking; its card shows how it ends."
+        "CS-318: status. It runs without anybody's approval;"
+        " its card shows how it goes on."
     )
-    assert "runs without asking" in starting.started(ungated_view((ENTER,))).text
+    assert "without anybody's approval" in starting.started(ungated_view((ENTER,))).text
+    ran = Returned(ordinal=1, execution=1, output="x")
+    assert starting.started(ungated_view((ENTER, ran))).text == (
+        "CS-318: status. It has run; its card shows how it ended."
+    )
 
 
 def test_tools_are_listed_with_their_usage():

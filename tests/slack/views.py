@@ -20,7 +20,15 @@ from bot.core.events import (
 from bot.core.machine import begin, step
 from bot.core.policy import Rule, Who
 from bot.core.run import DURABLE, Run
-from bot.ports import CallRow, CardView, RequestRow, RunRow, Tenant, VoteRow
+from bot.ports import (
+    CallRow,
+    CardView,
+    MessageRow,
+    RequestRow,
+    RunRow,
+    Tenant,
+    VoteRow,
+)
 
 TENANT = Tenant(team="T0HOME")
 AT = 1_798_640_520_000  # 30 Dec 2026 14:22 UTC
@@ -119,6 +127,23 @@ def vote_row(**changes: object) -> VoteRow:
         at=AT + 3 * MINUTE,
     )
     return replace(row, **changes)
+
+
+def posted(view: CardView, *destinations: str) -> CardView:
+    """The same view with the cards of its request at these places."""
+    cards = [
+        MessageRow(
+            tenant=TENANT,
+            kind="request",
+            run=view.run.id,
+            request=view.request.ref,
+            destination=where,
+            channel=where if where[0] in "CD" else f"D{where[1:]}",
+            ts=f"{n}.0",
+        )
+        for n, where in enumerate(destinations, 1)
+    ]
+    return replace(view, messages=cards)
 
 
 def card_view(

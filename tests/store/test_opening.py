@@ -14,6 +14,7 @@ from sqlite_utils import Database
 
 from bot.errors import StoreError
 from bot.store import opening
+from bot.store.files import advice
 from bot.store.migrations import MIGRATIONS, NAMES
 from bot.store.sqlite import SqliteStore
 
@@ -91,15 +92,32 @@ async def test_file_that_others_may_read_is_refused(path, open_store, home, suff
     await refused(open_store, path, f"chmod 600 .*{file.name}")
 
 
-@pytest.mark.parametrize("bits", [0o720, 0o702, 0o1777])
+@pytest.mark.parametrize("bits", [0o720, 0o702])
 async def test_directory_that_others_may_write_to_is_refused(
     path, open_store, home, bits
 ):
     await make(open_store, home)
     path.parent.chmod(bits)
 
-    await refused(open_store, path, "chmod go-w")
+    await refused(open_store, path, "chmod go-w .*, or choose a directory of your own")
     path.parent.chmod(0o700)
+
+
+async def test_a_shared_directory_is_left_as_it_is(path, open_store, home):
+    await make(open_store, home)
+    path.parent.chmod(0o1777)
+
+    await refused(open_store, path, "fix: choose a directory of your own")
+    path.parent.chmod(0o700)
+
+
+def test_the_directory_of_somebody_else_is_left_as_it_is(tmp_path):
+    there = tmp_path.stat()
+    fields = [*there]
+    fields[4] = there.st_uid + 1
+
+    assert advice(tmp_path, os.stat_result(fields)).startswith("choose a directory")
+    assert advice(tmp_path, there).startswith("chmod go-w")
 
 
 async def test_symbolic_link_is_refused(path, open_store, home):

@@ -323,3 +323,13 @@ async def test_run_again_of_an_ungated_call_is_the_requesters(folder, monkeypatc
         assert len(bench.ran("pay")) == 2
         assert "says again" in str(await bench.rows("SELECT action FROM audit"))
         await assert_invariants(bench)
+
+
+@pytest.mark.parametrize("address", ["http://[", "https://hooks.slack.com.evil/x", "x"])
+async def test_an_address_that_is_not_slacks_is_not_called(bench, address):
+    await bench.tool("restart service=api")
+    card = await bench.card()
+
+    await bench.forge(CLEO, card, "approve", response_url=address)
+
+    assert "Nothing changed" in (await bench.whispers(CLEO))[-1]

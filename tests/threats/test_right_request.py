@@ -165,7 +165,6 @@ async def expire(bench, card):
 
 
 async def cancel(bench, card):
-    ((run,),) = await bench.rows("SELECT id FROM runs")
     await bench.type("/runs")
     state = await bench.slack.state()
     await bench.press(ADA, state["ephemeral"][ADA][-1], "cancel")
@@ -192,7 +191,7 @@ STALE = [
     (deny, "already_answered", "Ben denied CS-1 at 08:00 UTC. It did not run."),
     (expire, "expired", "CS-1 expired at 08:30 UTC and did not run. Ada can ask"),
     (cancel, "cancelled", "Ada cancelled CS-1 at 08:00 UTC. It did not run."),
-    (void, "void_changed", "CS-1 is no longer valid: its call changed after you"),
+    (void, "void_changed", "CS-1 is no longer valid: "),
 ]
 
 
@@ -337,7 +336,7 @@ TAMPERED = {
     "a good ref with an empty mac": lambda good: ("approve", good.split(".")[0] + "."),
     "SQL": lambda good: ("approve", "' OR 1=1; DROP TABLE requests; --"),
     "SQL in the ref": lambda good: ("approve", f"%{good[1:22]}.{good[23:]}"),
-    "JSON": lambda good: ("approve", '{"ref": "%s", "\\u0000": [1]}' % good),
+    "JSON": lambda good: ("approve", '{"ref": "' + good + '", "\\u0000": [1]}'),
     "a number": lambda good: ("approve", "1"),
     "Request.id": lambda good: ("approve", "R1"),
     "a NUL": lambda good: ("approve", good[:-1] + "\x00"),

@@ -13,6 +13,7 @@ from bot.ports import MessageRow, Tenant, VoteRow
 
 AWAY = Tenant(team="T0AWAY")
 CANNOT = "This card cannot be answered. /approvals shows what waits for you."
+NOT_HERE = "This command cannot be used here."
 TABLES = (
     *("runs", "calls", "executions", "requests", "votes", "outbox", "inbox"),
     *("installation", "names", "audit"),
@@ -163,7 +164,7 @@ async def test_a_command_from_elsewhere_is_refused(bench, foreign):
         body, _ = command_body(bench, command, text, **changed)
         answer = await bench.send(body)
         assert answer.status_code == 200
-        assert text_of_reply(answer.text) == CANNOT
+        assert text_of_reply(answer.text) == NOT_HERE
         noted = await newest_audit(bench)
         assert noted[2:] == ("refused wrong_workspace", ADA, "", "")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot import define_tool
+from bot import define_tool, tool
 from bot.tools.arguments import (
     Arguments,
     argument_problems,
@@ -279,7 +279,7 @@ def test_arguments_of_a_model_are_checked_by_the_same_schema(values, problems):
 
 
 def test_usage_shows_words_and_types():
-    tool = restart(
+    made = restart(
         {
             "type": "object",
             "properties": {
@@ -292,13 +292,43 @@ def test_usage_shows_words_and_types():
         }
     )
 
-    assert usage(tool).splitlines() == [
-        "restart service=… [region=eu] [title='two words'] [tags=[…]]",
+    assert usage(made).splitlines() == [
+        "restart service=… [region=eu] [title='two words'] [tags=…]",
         "service: text",
         'region: one of "eu", "us"; left out: "eu". Where.',
         'title: text; left out: "two words"',
         "tags: a JSON list",
     ]
+
+
+def test_usage_shows_what_is_taken_when_it_is_left_out():
+    @tool
+    def book(city: str, nights: int = 20, late: bool = False, note: str | None = None):
+        """Book a room."""
+
+    shown, *lines = usage(book).splitlines()
+
+    assert shown == "book city=… [nights=20] [late=false] [note=…]"
+    assert "nights: a number; left out: 20" in lines
+
+
+def test_the_default_of_the_function_is_shown_before_that_of_the_schema():
+    schema = {
+        "type": "object",
+        "properties": {"mode": {"enum": ["fast", "slow"], "default": "fast"}},
+    }
+
+    @tool(input_schema=schema)
+    def move(mode: str = "slow"):
+        """Move."""
+
+    assert usage(move).splitlines()[0] == "move [mode=slow]"
+
+
+def test_a_listed_value_is_no_default():
+    schema = {"type": "object", "properties": {"mode": {"enum": ["fast", "slow"]}}}
+
+    assert usage(restart(schema)).splitlines()[0] == "restart [mode=…]"
 
 
 JSON_VALUES = st.recursive(

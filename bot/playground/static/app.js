@@ -16,6 +16,11 @@ import { channelsOf, drawSidebar, withDirect } from "./sidebar.js";
 import { Steps } from "./steps.js";
 
 const FIRST_WORDS = "/tool restart service=api";
+const LINE = {
+  up: "",
+  down: "The playground does not answer. Trying again …",
+  stranger: "This address has a wrong token; use the one printed at start.",
+};
 const byId = (id) => document.getElementById(id);
 
 class Page {
@@ -56,6 +61,9 @@ class Page {
       this.reading?.refresh();
       if (this.state) this.draw();
     });
+    for (const id of ["scroll", "thread-scroll"]) {
+      byId(id).addEventListener("scroll", () => this.readOn());
+    }
     document.addEventListener("visibilitychange", () => this.state && this.draw());
   }
 
@@ -237,12 +245,17 @@ class Page {
 
   draw() {
     const { channel, thread } = this.place;
-    this.markRead(channel, thread);
-    this.drawPeople();
     this.drawBot();
     this.steps.draw(this.state);
     this.drawRoom(channel);
     this.drawThread(channel, thread);
+    this.markRead(channel, thread);
+    this.drawAround(channel);
+  }
+
+  /** What shows who has something unread. */
+  drawAround(channel) {
+    this.drawPeople();
     const view = this.view(channel);
     drawSidebar(byId("nav"), {
       ...view, open: (id) => this.go(this.person, { channel: id, thread: null }),
@@ -337,11 +350,22 @@ class Page {
     });
   }
 
+  /** What lies open and is scrolled to its end is read; a channel with the replies
+      that it counts. Answers with whether anything was unread before. */
   markRead(channel, thread) {
-    if (document.hidden) return;
-    const last = newest(this.state, channel, thread);
-    this.reading.see(this.person, channel, last.channel);
-    if (thread) this.reading.see(this.person, `${channel}/${thread}`, last.thread);
+    if (document.hidden) return false;
+    const opened = `${channel}/${thread}`;
+    const seen = (room) => (room === opened ? this.threadLog : this.log).nearEnd();
+    return [...newest(this.state, channel)]
+      .filter(([room]) => seen(room))
+      .map(([room, ts]) => this.reading.see(this.person, room, ts))
+      .some(Boolean);
+  }
+
+  readOn() {
+    if (!this.state) return;
+    const { channel, thread } = this.place;
+    if (this.markRead(channel, thread)) this.drawAround(channel);
   }
 }
 
@@ -351,10 +375,7 @@ function start() {
     page.complain("line", "This address has no token. Open the one that the playground printed.");
     return;
   }
-  follow(
-    (state) => page.receive(state),
-    (stands) => page.complain("line", stands ? "" : "The playground does not answer. Trying again …"),
-  );
+  follow((state) => page.receive(state), (stands) => page.complain("line", LINE[stands]));
 }
 
 start();

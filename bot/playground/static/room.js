@@ -54,11 +54,11 @@ export function threadMessages(state, view, root) {
   return [...all, ...own].sort(byTime);
 }
 
-/** The newest timestamps of a channel's own messages and of one thread. */
-export function newest(state, channel, root) {
-  const all = state.messages[channel] ?? [];
-  return {
-    channel: all.filter(isRoot).at(-1)?.ts,
-    thread: all.filter((one) => one.thread_ts === root).at(-1)?.ts,
-  };
+/** The rooms of a channel, itself and its threads, each with its newest timestamp. */
+export function newest(state, channel) {
+  const rooms = new Map();
+  for (const one of state.messages[channel] ?? []) {
+    rooms.set(isRoot(one) ? channel : `${channel}/${one.thread_ts}`, one.ts);
+  }
+  return rooms;
 }

@@ -30,16 +30,31 @@ export async function post(path, body) {
   }
 }
 
-/** Calls `onState` with each whole state, `onLine` with whether the line stands. */
+/** Whether the playground answers, and does not know our token. */
+async function isStranger() {
+  try {
+    const answer = await fetch("/ui/state", { headers: { "X-Playground-Token": token } });
+    return answer.status === 401;
+  } catch {
+    return false;
+  }
+}
+
+/** Calls `onState` with each whole state, `onLine` with how the line stands: "up",
+    "down", or "stranger" when the token is a wrong one, which no waiting mends. */
 export function follow(onState, onLine) {
   const stream = new EventSource(`/ui/stream?${new URLSearchParams({ token })}`);
   stream.addEventListener("state", (event) => {
-    onLine(true);
+    onLine("up");
     onState(JSON.parse(event.data));
   });
-  stream.addEventListener("error", () => {
-    onLine(false);
-    if (stream.readyState === EventSource.CLOSED) {
+  stream.addEventListener("error", async () => {
+    if (stream.readyState !== EventSource.CLOSED) {
+      onLine("down");
+    } else if (await isStranger()) {
+      onLine("stranger");
+    } else {
+      onLine("down");
       setTimeout(() => follow(onState, onLine), AGAIN_MS);
     }
   });

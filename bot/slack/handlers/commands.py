@@ -14,12 +14,13 @@ from bot.contract.types import Tool
 from bot.core.display import shown
 from bot.core.policy import groups_of, may_answer, may_see, may_start
 from bot.engine.foreign import note_foreign
+from bot.engine.parts import Parts
 from bot.engine.reading import asked, card_view, open_views
 from bot.engine.starting import Refused, Wanted, start
-from bot.ports import CardView, Tx
+from bot.ports import CallRow, CardView, RunRow, Tx
 from bot.slack.handlers.services import Services
 from bot.slack.payloads import Typed, claimed, same_installation, typed
-from bot.slack.render import lists, notices, starting
+from bot.slack.render import lists, starting
 from bot.slack.render.message import Message, message
 from bot.tools.arguments import Arguments, read_arguments, usage
 
@@ -65,9 +66,7 @@ class Commands:
             else:
                 tenant, deadline = claimed(body), services.deadline()
                 await note_foreign(services.parts, tenant, command.user, deadline)
-                said = notices.refusal(
-                    "wrong_workspace", prefix=self._services.parts.prefix
-                )
+                said = starting.not_here()
             await ack(text=said.text, blocks=said.blocks, response_type="ephemeral")
 
         return listen
@@ -104,7 +103,11 @@ class Commands:
         )
         if isinstance(begun, Refused):
             return starting.not_started(
-                begun.code, tool=begun.tool, rule=begun.rule, text=begun.text
+                begun.code,
+                tool=begun.tool,
+                rule=begun.rule,
+                text=begun.text,
+                user=command.user,
             )
         services.runner.wake(begun.view.run.id)
         services.parts.courier.wake()
@@ -113,7 +116,8 @@ class Commands:
     def _no_tool(self, name: str, command: str) -> Message:
         parts = self._services.parts
         if parts.toolkit.get(name) is not None:
-            return starting.not_started("no_rule", tool=name)
+            denied = parts.rule(name) is not None
+            return starting.not_started("denied" if denied else "no_rule", tool=name)
         offered = [tool.name for tool in parts.offered()]
         near = difflib.get_close_matches(name, offered, n=1)
         return starting.unknown_tool(name, near[0] if near else None, command)
@@ -139,9 +143,12 @@ class Commands:
 
     async def _runs(self, command: Typed) -> Message:
         parts = self._services.parts
-        found = await parts.store.read(
-            lambda tx: parts.store.runs_of(tx, parts.tenant, command.user, MOST_RUNS)
-        )
+
+        def unit(tx: Tx) -> list[lists.Listed]:
+            rows = parts.store.runs_of(tx, parts.tenant, command.user, MOST_RUNS)
+            return [lists.Listed(run=row, calls=_calls(parts, tx, row)) for row in rows]
+
+        found = await parts.store.read(unit)
         return lists.runs(found, self._services.sign, parts.prefix)
 
     # -- /approvals --------------------------------------------------------------------
@@ -150,7 +157,7 @@ class Commands:
         text = command.text.strip()
         if not text:
             waiting, unsure = await self._waiting_for(command.user)
-            return lists.approvals(waiting, unsure=unsure)
+            return lists.approvals(waiting, command.user, unsure=unsure)
         number = NUMBER.fullmatch(text)
         view = None
         if number is not None:
@@ -213,6 +220,10 @@ class Commands:
             for rule in rules
             if rule is not None
         )
+
+
+def _calls(parts: Parts, tx: Tx, run: RunRow) -> list[CallRow]:
+    return parts.store.calls(tx, run.id, run.state.turn)
 
 
 def _rules(services: Services, view: CardView) -> list[Any]:

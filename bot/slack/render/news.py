@@ -10,9 +10,10 @@ from collections.abc import Iterable
 
 from bot.core.display import one_line
 from bot.core.headline import headline
+from bot.core.policy import by_approvers
 from bot.ports import CallRow, CardView, RequestRow
 from bot.slack import limits
-from bot.slack.blocks import bold, escaped, line, rich, user
+from bot.slack.blocks import Element, bold, escaped, line, rich, spoken, user
 from bot.slack.fate import (
     ENDED,
     Fate,
@@ -24,15 +25,18 @@ from bot.slack.fate import (
     spent,
 )
 from bot.slack.render.message import Message
-from bot.slack.render.settled import reason
+from bot.slack.render.settled import did_not, reason
 from bot.slack.words import (
-    NAME,
     SHORT_NAME,
+    Words,
     duration,
+    eligible,
     joined,
     label,
     name,
     notification,
+    people,
+    place,
 )
 
 Told = tuple[str, str, str]  # our words, the headline, our words
@@ -61,27 +65,36 @@ def unknown(view: CardView) -> Message:
     return _reply(view, told, _asked_and_approved(view, also=True))
 
 
-def undeliverable(view: CardView, place: str, fallback: str) -> Message:
-    """Its card could not go where the policy says; to whoever asked.
+def undeliverable(view: CardView, where: str, *, card: str, code: str) -> Message:
+    """A card could not go where it should, and went to people directly instead; to
+    whoever asked.
 
-    `place` is a channel's id or name, `fallback` those who got the card instead.
+    `where` is the id of that channel, `card` the kind of the card's row, `code` the
+    platform's word for what was in the way.
     """
-    place, instead = _place_name(view, place), one_line(fallback, NAME)
-    number = label(view.run, view.request)
-    short = f"The card for {number} could not go to {place}, so it went to {instead}"
-    said = f"{short} directly. To fix it: /invite @Countersign in {place}"
-    text = escaped(said)
+    there = place(view, where)
+    which = _which(view, card)
+    went = ["went to ", *_instead(view, card), " directly."]
+    if code == "is_archived":
+        said: Words = [there, f" is archived, so the {which} ", *went]
+    else:
+        said = [f"The {which} could not go to ", there, ", so it ", *went]
+        said += _mended(there, code)
+    # Its name is not in the policy, but they know where they typed.
+    names = {view.run.channel: "the channel you asked in"}
+    words = spoken(said, names)
+    text = escaped(words[:1].upper() + words[1:])
     if len(text) > limits.NOTIFICATION:
-        before = f"The card for {number} could not go to "
-        text = notification(before, place, ".")
-    return Message(text=text, blocks=[rich(line(said))])
+        text = notification(
+            f"The {which} could not go to ", spoken([there], names), "."
+        )
+    return Message(text=text, blocks=[rich(line(*said))])
 
 
-def stuck(view: CardView) -> Message:
+def stuck(view: CardView, *, card: str = "request") -> Message:
     """Its card could be shown to nobody; to whoever asked."""
-    number = label(view.run, view.request)
     told = (
-        f"The card for {number} could not be shown to anybody: ",
+        f"The {_which(view, card)} could not be shown to anybody: ",
         _subject(view),
         ".",
     )
@@ -117,7 +130,7 @@ def _ending(view: CardView) -> Told:
     if request is not None and request.status in ("denied", "declined"):
         verb = request.status
         who = name(request.decided_name, request.decided_by or "the bot", SHORT_NAME)
-        return _told(view, f"{who} {verb}: ", f". {_nothing(view)} ")
+        return _told(view, f"{who} {verb}: ", f". It {did_not(view, request)}. ")
     return _told(view, f"{_ended_word(view)}: ", ". ")
 
 
@@ -135,7 +148,7 @@ def _ended_word(view: CardView) -> str:
     """How a call ended, in a few words."""
     call, became = _call(view), _fate(view)
     took = spent(call)
-    did_not = "did not go on" if call.execution else "did not run"
+    nothing = did_not(view, view.request)
     match became:
         case Fate.DONE:
             return f"Done in {duration(took)}" if took is not None else "Done"
@@ -151,11 +164,11 @@ def _ended_word(view: CardView) -> str:
         case Fate.OPEN | Fate.READY | Fate.WAITING | Fate.AGAIN | Fate.RUNNING:
             return "Not ended"
         case Fate.VOID:
-            return f"No longer valid, {did_not}"
+            return f"No longer valid, {nothing}"
         case Fate.NOT_RUN:
             return "Not run"
         case _:
-            return f"{became.value.capitalize()}, {did_not}"
+            return f"{became.value.capitalize()}, {nothing}"
 
 
 def _told(view: CardView, before: str, after: str) -> Told:
@@ -173,16 +186,26 @@ def _who(view: CardView, request: RequestRow) -> str:
     return one_line(joined(voters) or decider(request), SHORT_NAME)
 
 
-def _nothing(view: CardView) -> str:
-    return "It did not go on." if view.call.execution else "It did not run."
+def _which(view: CardView, card: str) -> str:
+    """Which card it was: a run's own one may fail while its request has a card."""
+    if card == "run":
+        return f"card of run {label(view.run)}"
+    return f"card for {label(view.run, view.request)}"
 
 
-def _place_name(view: CardView, place: str) -> str:
-    """What a channel is called; the rows keep the names of the policy's only."""
-    named = {r.rule.post_to: r.rule.post_to_name for r in view.requests}
-    if place == view.run.channel:
-        return named.get(place) or "the channel you asked in"
-    return one_line(named.get(place) or place, NAME)
+def _instead(view: CardView, card: str) -> Words:
+    """Who got a card that could not go where it should."""
+    request = view.request
+    if card == "run" or request is None or not by_approvers(request.kind):
+        return ["you"]
+    return people(eligible(request, view.run), mention=False, last="and")
+
+
+def _mended(there: Element | str, code: str) -> Words:
+    """What helps against a refusal; an invitation only where the bot is a stranger."""
+    if code in ("not_in_channel", "channel_not_found"):
+        return [" To fix it: /invite @Countersign in ", there]
+    return [" Slack does not let Countersign post there."]
 
 
 def _call(view: CardView) -> CallRow:

@@ -24,15 +24,15 @@ from bot.slack.fate import (
     votes,
 )
 from bot.slack.render.message import Message, message
-from bot.slack.render.settled import not_run
+from bot.slack.render.settled import CHANGED, not_run
 from bot.slack.words import (
     Words,
     clock,
     eligible,
-    handle,
     joined,
     label,
     name,
+    names_of,
     people,
     requester,
 )
@@ -106,7 +106,7 @@ def refusal(
         people=people or {},
         prefix=view.prefix if view is not None else prefix,
     )
-    names = {who.group: handle(who) for who in clicked.entries if who.group}
+    names = names_of(clicked.entries)
     if view is not None:
         names[view.run.requester] = requester(view.run)
     names |= {one: name(shown, one) for one, shown in clicked.people.items()}
@@ -134,7 +134,8 @@ def _not_approver(clicked: Clicked) -> Words:
 def _self_approval(clicked: Clicked) -> Words:
     listed = people(clicked.entries, mention=True) or ["Nobody else"]
     said = f"You asked for {clicked.number}, so your yes does not count. "
-    return [said, *listed, " can agree; you can deny or cancel it."]
+    own = f"you can deny it here, or cancel it with /{clicked.prefix}runs."
+    return [said, *listed, f" can agree; {own}"]
 
 
 def _outsider(who: str) -> Callable[[Clicked], Words]:
@@ -231,9 +232,8 @@ def _after_cancel(view: CardView) -> str:
 
 
 def _void(clicked: Clicked) -> Words:
-    why = "its call changed after you were asked"
     nothing = "It did not go on" if clicked.known.call.execution else "It did not run"
-    return [f"{clicked.number} is no longer valid: {why}. {nothing}."]
+    return [f"{clicked.number} is no longer valid: {CHANGED} {nothing}."]
 
 
 def _outcome_known(clicked: Clicked) -> Words:

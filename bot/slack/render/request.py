@@ -35,23 +35,25 @@ from bot.slack.words import (
 )
 
 
-def card(view: CardView, sign: Sign, *, direct: bool) -> Message:
+def card(view: CardView, sign: Sign, *, direct: bool, details: bool = True) -> Message:
     """The card of the request that a view is about.
 
-    `direct` says that the message is in a direct message, where nobody is mentioned.
+    `direct` says that the message is in a direct message, where nobody is mentioned;
+    `details` that it says where to find more, unless it is just that.
     """
     request = _request(view)
     if request.status == "open":
-        return _open(view, request, sign, mention=not direct)
+        return _open(view, request, sign, direct=direct)
     if fate(view) is Fate.UNKNOWN:
-        return _unknown(view, request, sign)
-    return _settled(view, request)
+        return _unknown(view, request, sign, details)
+    return _settled(view, request, details)
 
 
 def size(view: CardView) -> int:
-    """The characters of all texts on the open card (T29)."""
-    message = _open(view, _request(view), _unsigned, mention=True)
-    return limits.size(message.blocks)
+    """The characters of all texts on the open card, wherever it goes (T29)."""
+    request = _request(view)
+    drawn = (_open(view, request, _unsigned, direct=to) for to in (False, True))
+    return max(limits.size(message.blocks) for message in drawn)
 
 
 def fits(view: CardView) -> str | None:
@@ -66,7 +68,7 @@ def fits(view: CardView) -> str | None:
     )
 
 
-def minimal(view: CardView, sign: Sign) -> Message:
+def minimal(view: CardView, sign: Sign, *, direct: bool) -> Message:
     """The card in place of one that Slack did not take: nothing can be agreed to.
 
     What cannot be shown in full has no control that agrees to it (T29).
@@ -85,7 +87,7 @@ def minimal(view: CardView, sign: Sign) -> Message:
         rich(line(bold(face.title))),
         rich(line(f"{face.asks}\n{said}")),
         actions(*controls),
-        rich(line(*_until(view, request, kind))),
+        rich(line(*_until(view, request, kind, direct))),
     ]
     return Message(text=face.text, blocks=blocks)
 
@@ -99,7 +101,7 @@ def neutral(prefix: str = "") -> Message:
 # -- the three cards ------------------------------------------------------------------
 
 
-def _open(view: CardView, request: RequestRow, sign: Sign, *, mention: bool) -> Message:
+def _open(view: CardView, request: RequestRow, sign: Sign, *, direct: bool) -> Message:
     kind = kind_named(request.kind)
     face = kind.card(view)
     controls = [
@@ -108,16 +110,16 @@ def _open(view: CardView, request: RequestRow, sign: Sign, *, mention: bool) -> 
     ]
     blocks = [
         rich(line(bold(face.title))),
-        rich(line(face.asks, "\n", *needed(request, view.run, mention=mention))),
+        rich(line(face.asks, "\n", *needed(request, view.run, mention=not direct))),
         rich(*face.parts),
         *_warnings(view.call, request),
         actions(*controls),
-        rich(line(*_until(view, request, kind))),
+        rich(line(*_until(view, request, kind, direct))),
     ]
     return Message(text=face.text, blocks=blocks)
 
 
-def _settled(view: CardView, request: RequestRow) -> Message:
+def _settled(view: CardView, request: RequestRow, details: bool) -> Message:
     face = kind_named(request.kind).past(view)
     became = fate(view)
     told = line(*outcome(view, request), "\n", face.asks)
@@ -128,10 +130,11 @@ def _settled(view: CardView, request: RequestRow) -> Message:
     ]
     if given := _given(view, request, became):
         blocks.append(rich(*given))
-    return Message(text=words(view), blocks=[*blocks, _small_print(view, request)])
+    blocks.append(_small_print(view, request, details))
+    return Message(text=words(view), blocks=blocks)
 
 
-def _unknown(view: CardView, request: RequestRow, sign: Sign) -> Message:
+def _unknown(view: CardView, request: RequestRow, sign: Sign, details: bool) -> Message:
     call = view.call
     subject = headline(request.rule, call.tool, call.arguments)
     said: Words = [f"{_said_yes(view, request)}. ", *explained(call)]
@@ -143,7 +146,7 @@ def _unknown(view: CardView, request: RequestRow, sign: Sign) -> Message:
             line(acting(call, view.run)),
         ),
         choices(view, call, sign),
-        _small_print(view, request),
+        _small_print(view, request, details),
     ]
     return Message(text=words(view), blocks=blocks)
 
@@ -166,14 +169,15 @@ def _warnings(call: CallRow, request: RequestRow) -> list[Block]:
     return [rich(line("\n".join(found)))] if found else []
 
 
-def _until(view: CardView, request: RequestRow, kind: Kind) -> Words:
+def _until(view: CardView, request: RequestRow, kind: Kind, direct: bool) -> Words:
     longest = request.expires_at - request.created_at >= LONGEST_WAIT
     limit = " (the limit of 30 days)" if longest else ""
     return [
         f"{label(view.run, request)} · until ",
         clock(request.expires_at, request.created_at),
-        f", {kind.lapse}{limit} · {digits(request.call_digest)}"
-        " · questions: in the thread",
+        f", {kind.lapse}{limit} · {digits(request.call_digest)}",
+        # Nobody else reads the thread of a direct message.
+        "" if direct else " · questions: in the thread",
     ]
 
 
@@ -192,10 +196,11 @@ def _said_yes(view: CardView, request: RequestRow) -> str:
     return f"{joined(voters) or decider(request)} {verb}"
 
 
-def _small_print(view: CardView, request: RequestRow) -> Block:
+def _small_print(view: CardView, request: RequestRow, details: bool) -> Block:
     number = label(view.run, request)
     told = [number, digits(request.call_digest)]
     if request.decided_at is not None:
         waited = max(request.decided_at - request.created_at, 0)
         told.append(f"waited {roughly(waited)}")
-    return small(f"{' · '.join(told)}\ndetails: /{view.prefix}approvals {number}")
+    more = f"\ndetails: /{view.prefix}approvals {number}" if details else ""
+    return small(f"{' · '.join(told)}{more}")

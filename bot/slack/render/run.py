@@ -7,7 +7,7 @@ request card could carry.
 
 from __future__ import annotations
 
-from bot.core.display import flat, one_line
+from bot.core.display import one_line
 from bot.core.headline import headline
 from bot.core.run import Outcome, Stage
 from bot.ports import CallRow, CardView, RequestRow, RunRow
@@ -44,6 +44,7 @@ from bot.slack.words import (
     name,
     notification,
     people,
+    place,
     requester,
 )
 
@@ -55,23 +56,28 @@ _WORDS = 300  # of what was typed
 _TOOL = 60
 
 
-def card(view: CardView, sign: Sign) -> Message:
-    """The card of the run that a view is about."""
-    run = view.run
+def card(view: CardView, sign: Sign, *, details: bool = True) -> Message:
+    """The card of the run that a view is about.
+
+    `details` says where to find more, unless this is just that.
+    """
+    run, unknowns = view.run, _unknowns(view, sign)
     blocks = [
-        rich(line(bold(label(run)), f"  {_subject(view)}")),
+        rich(line(*_first(view, lost=bool(unknowns)))),
         rich(line(*_asked(view))),
     ]
     if view.calls:
         blocks.append(rich(line(*_steps(view))))
     if ending := _ending(view):
         blocks.append(rich(line(*ending)))
-    blocks += _results(view) + _unknowns(view, sign)
-    if run.state.stage is not Stage.ENDED and not run.state.cancelled:
+    blocks += _results(view) + unknowns
+    going = run.state.stage is not Stage.ENDED and not run.state.cancelled
+    # Beside *It ran* a cancel would be one more answer to another question.
+    if going and not unknowns:
         cancel = button("Cancel run", "cancel", sign(run.id, "cancel"))
         blocks.append(actions(cancel))
-    blocks.append(rich(line(*_small_print(view))))
-    return Message(text=_text(view), blocks=blocks)
+    blocks.append(rich(line(*_small_print(view, details))))
+    return Message(text=_text(view, lost=bool(unknowns)), blocks=blocks)
 
 
 def step_words(view: CardView, call: CallRow) -> Words:
@@ -104,6 +110,13 @@ def step_words(view: CardView, call: CallRow) -> Words:
 
 
 # -- the parts ------------------------------------------------------------------------
+
+
+def _first(view: CardView, *, lost: bool) -> Words:
+    """Its number and what it is called; above all, that its outcome is unknown."""
+    if lost:
+        return [bold(f"Outcome unknown: {_subject(view)}"), f"  {label(view.run)}"]
+    return [bold(label(view.run)), f"  {_subject(view)}"]
 
 
 def _subject(view: CardView) -> str:
@@ -147,11 +160,13 @@ def _waiting(view: CardView, call: CallRow) -> Words:
     if request is None:
         return ["waiting"]
     entries = eligible(request, view.run)
-    own = [who for who in entries if who.user == view.run.requester]
-    who = [requester(view.run)] if own and len(entries) == 1 else None
-    listed = who or people(entries, mention=False)
-    place = f", card in {flat(request.rule.post_to_name)}" if request.gate else ""
-    return ["waiting: ", *listed, place if request.rule.post_to_name else ""]
+    listed = people(entries, mention=False)
+    where = request.rule.post_to if request.gate else None
+    return [
+        "waiting: ",
+        *listed,
+        *([", card in ", place(view, where)] if where else []),
+    ]
 
 
 def _refused(view: CardView, call: CallRow) -> str:
@@ -240,7 +255,7 @@ def _unknowns(view: CardView, sign: Sign) -> list[Block]:
     return blocks
 
 
-def _small_print(view: CardView) -> Words:
+def _small_print(view: CardView, details: bool) -> Words:
     run = view.run
     kind = f"turn {run.state.turn}" if run.state.model else "direct call"
     ungated = [call.tool for call in view.calls if call.rule.gate == "allow"]
@@ -249,13 +264,15 @@ def _small_print(view: CardView) -> Words:
         said.append(" · ungated: ")
         names = dict.fromkeys(one_line(tool, _TOOL) or '""' for tool in ungated)
         said += [part for one in names for part in (text(", "), code(one))][1:]
-    if run.state.stage is Stage.ENDED:
+    if details and run.state.stage is Stage.ENDED:
         said.append(f" · details: /{view.prefix}approvals {label(run)}")
     return said
 
 
-def _text(view: CardView) -> str:
+def _text(view: CardView, *, lost: bool) -> str:
     run = view.run
+    if lost:
+        return notification("Outcome unknown: ", _subject(view), f". {label(run)}")
     if run.state.model:
         return notification("Run started by ", _who(run), f". {label(run)}")
     return notification(f"Started by {_who(run)}: ", _subject(view), f". {label(run)}")

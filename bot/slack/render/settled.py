@@ -27,7 +27,8 @@ from bot.slack.words import Words, clock, duration, label, name
 SHORT_ERROR = 120
 REASON = 300
 
-_CHANGED = "its call, its rule or who may agree to it changed after you were asked."
+#: Why a request is void, in words that are true whatever it was that changed.
+CHANGED = "its call, its rule or who may agree to it changed after it was asked."
 
 
 def outcome(view: CardView, request: RequestRow) -> Words:
@@ -38,8 +39,8 @@ def outcome(view: CardView, request: RequestRow) -> Words:
 
 
 def reason(request: RequestRow) -> tuple[Part, ...]:
-    """Why somebody said no, in their words."""
-    if not request.reason.strip():
+    """Why somebody said no, in their words; of a void request it is a code of ours."""
+    if request.status not in ("denied", "declined") or not request.reason.strip():
         return ()
     return (quote(cut(shown(request.reason), REASON)),)
 
@@ -95,12 +96,17 @@ def cancelled_late(view: CardView, became: Fate) -> Words:
 
 
 def not_run(view: CardView, request: RequestRow) -> str:
+    """What did not happen, as a sentence."""
+    return f"It {did_not(view, request)}."
+
+
+def did_not(view: CardView, request: RequestRow | None) -> str:
     """What did not happen: it did not run, not again, or did not go on."""
     if not view.call.execution:
-        return "It did not run."
-    if request.gate and further(view) is None:
-        return "It did not run again."
-    return "It did not go on."
+        return "did not run"
+    if request is not None and request.gate and further(view) is None:
+        return "did not run again"
+    return "did not go on"
 
 
 # -- the parts ------------------------------------------------------------------------
@@ -156,7 +162,7 @@ def _stopped(view: CardView, request: RequestRow, became: Fate) -> Words:
     if became is Fate.CANCELLED and view.run.state.cancelled:
         return [*cancelled(view), f". {nothing}"]
     if became is Fate.VOID:
-        return [f"No longer valid: {_CHANGED} {nothing}"]
+        return [f"No longer valid: {CHANGED} {nothing}"]
     if became is Fate.UNRESOLVED:
         return [f"It asked the same again, or too often. {nothing}"]
     last = further(view)
@@ -180,7 +186,7 @@ def _no(view: CardView, request: RequestRow) -> Words:
         case "cancelled":
             return [f"Not needed: an earlier step did not succeed. {nothing}"]
         case _:
-            return [f"No longer valid: {_CHANGED} {nothing}"]
+            return [f"No longer valid: {CHANGED} {nothing}"]
 
 
 def _at(moment: int | None, before: str = " ") -> list[Element]:

@@ -12,11 +12,20 @@ from dataclasses import dataclass
 from bot.core.display import cut, flat, one_line, shown
 from bot.core.headline import headline
 from bot.core.policy import Rule
-from bot.ports import CardView
+from bot.ports import CardView, RequestRow
 from bot.slack.blocks import Element, bold, box, code, rich
 from bot.slack.fate import Fate, fate
 from bot.slack.render.message import Message, message, paragraphs
-from bot.slack.words import Words, eligible, handle, label, people
+from bot.slack.words import (
+    Words,
+    cards_of,
+    eligible,
+    is_direct,
+    label,
+    names_of,
+    people,
+    place,
+)
 
 NOTHING = "Nothing was started."
 BUSY = (
@@ -41,34 +50,49 @@ class _Refused:
     tool: str
     rule: Rule | None
     text: str
+    user: str = ""  # who typed it
 
 
 def started(view: CardView) -> Message:
-    """What was asked of whom and where; or that it runs without asking."""
+    """What was asked of whom and where; or that nobody has to agree to it."""
     run, request = view.run, view.request
     call = view.calls[0]
     subject = headline(call.rule, call.tool, call.arguments)
     number = label(run)
     if request is None or request.status != "open":
-        over = fate(view) in (Fate.DONE, Fate.FAILED)
-        said = "It has run" if over else "It runs without asking"
-        return message(f"{number}: {subject}. {said}; its card shows how it ends.")
+        said = "It runs without anybody's approval; its card shows how it goes on."
+        if fate(view) in (Fate.DONE, Fate.FAILED):
+            said = "It has run; its card shows how it ended."
+        return message(f"{number}: {subject}. {said}")
     asked = people(eligible(request, run), mention=True)
-    names = {who.group: handle(who) for who in eligible(request, run) if who.group}
+    where = _where(view, request)
     said = f"{number}: {subject}. Asked of "
-    where = f" {_where(view)}. It has not run yet."
-    return message(said, *asked, where, names=names)
+    names = names_of(eligible(request, run))
+    return message(said, *asked, " ", *where, ". It has not run yet.", names=names)
 
 
 def not_started(
-    code: str, *, tool: str = "", rule: Rule | None = None, text: str = ""
+    code: str,
+    *,
+    tool: str = "",
+    rule: Rule | None = None,
+    text: str = "",
+    user: str = "",
 ) -> Message:
-    """Why a tool was not started; `KeyError` for a code that has no text."""
-    refused = _Refused(tool=tool, rule=rule, text=text)
+    """Why a tool was not started; `KeyError` for a code that has no text.
+
+    `user` is whoever typed it.
+    """
+    refused = _Refused(tool=tool, rule=rule, text=text, user=user)
     entries = rule.approvers if rule is not None else ()
     callers = rule.callers or () if rule is not None else ()
-    names = {who.group: handle(who) for who in (*entries, *callers) if who.group}
+    names = names_of((*entries, *callers))
     return message(*NOT_STARTED[code](refused), names=names)
+
+
+def not_here() -> Message:
+    """A command of another workspace; it reveals nothing of ours."""
+    return message("This command cannot be used here.")
 
 
 def unknown_tool(written: str, near: str | None, command: str) -> Message:
@@ -99,13 +123,16 @@ def tools(offers: Sequence[Offer], command: str) -> Message:
 # -- the parts ------------------------------------------------------------------------
 
 
-def _where(view: CardView) -> str:
-    request = view.request
-    if request is not None and request.rule.post_to_name:
-        return f"in {flat(request.rule.post_to_name)}"
-    cards = [m for m in view.messages if m.kind == "request"]
-    direct = cards and all(m.destination[:1] in ("U", "W", "D") for m in cards)
-    return "in direct messages" if direct else "here"
+def _where(view: CardView, request: RequestRow) -> Words:
+    """Where its cards go, as far as that is known now."""
+    cards = cards_of(view, request)
+    shared = next((c.destination for c in cards if not is_direct(c)), None)
+    there = place(view, shared) if shared is not None else ""
+    if isinstance(there, str) and there:
+        return ["in ", there]  # by its name, also when it is right here
+    if all(card.destination == view.run.channel for card in cards):
+        return ["here"]
+    return ["in ", there] if there else ["in direct messages"]
 
 
 def _offer(offer: Offer) -> str:
@@ -127,21 +154,33 @@ def _no_rule(refused: _Refused) -> Words:
     return [_literal(refused.tool), said, " Ask whoever keeps the policy."]
 
 
+def _denied(refused: _Refused) -> Words:
+    said = " may not run: the policy denies it. Ask whoever keeps the policy."
+    return [_literal(refused.tool), said]
+
+
 def _not_caller(refused: _Refused) -> Words:
     callers = refused.rule.callers or () if refused.rule is not None else ()
-    listed = people(callers, mention=True) or ["nobody"]
-    said: Words = [_literal(refused.tool), " can be started by ", *listed]
-    return [*said, f". You are not among them now. {NOTHING}"]
+    tool = _literal(refused.tool)
+    if not callers:
+        return ["Nobody can start ", tool, f": its rule names no callers. {NOTHING}"]
+    listed = people(callers, mention=True)
+    now = f". You are not among them now. {NOTHING}"
+    return [tool, " can be started by ", *listed, now]
 
 
 def _no_approver(refused: _Refused) -> Words:
     approvers = refused.rule.approvers if refused.rule is not None else ()
     if not approvers:
         return [f"Nobody can approve this: the policy names no approvers. {NOTHING}"]
-    listed = people(approvers, mention=True)
-    groups = [who for who in approvers if who.group]
-    why = "has no member" if groups and len(approvers) == 1 else "gives nobody"
-    return ["Nobody can approve this: ", *listed, f" {why} except you. {NOTHING}"]
+    listed = people(approvers, mention=True, last="and")
+    users = {who.user for who in approvers if who.user}
+    said: Words = ["Nobody can approve this: "]
+    if users == {refused.user} and len(approvers) == 1:
+        return [*said, f"the policy names nobody except you. {NOTHING}"]
+    if not users and len(approvers) == 1:
+        return [*said, *listed, f" has no member except you. {NOTHING}"]
+    return [*said, "of ", *listed, f" nobody is active except you. {NOTHING}"]
 
 
 def _not_canonical(refused: _Refused) -> Words:
@@ -164,6 +203,7 @@ def _fixed(words: str) -> Callable[[_Refused], Words]:
 #: Every code that a start can be refused with, and its sentence.
 NOT_STARTED: Mapping[str, Callable[[_Refused], Words]] = {
     "no_rule": _no_rule,
+    "denied": _denied,
     "not_caller": _not_caller,
     "no_approver": _no_approver,
     "not_canonical": _not_canonical,
