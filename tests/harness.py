@@ -110,6 +110,8 @@ class Bench:
         )
         self.bot: assembly.Bot | None = None
         self.store: SqliteStore | None = None
+        #: The private reply to the newest command.
+        self.told = ""
         self._server: web.AppRunner | None = None
         self._tasks: list[asyncio.Task] = []
 
@@ -208,7 +210,8 @@ class Bench:
     ) -> str:
         done = await self.slack.command(user, channel, command, words)
         assert done["ok"], done
-        return text_of_reply(done["delivery"]["body"])
+        self.told = text_of_reply(done["delivery"]["body"])
+        return self.told
 
     async def press(self, user: str, card: dict, action: str) -> dict:
         """Press a control of a message; its action_id without the prefix."""
@@ -275,7 +278,9 @@ class Bench:
     async def card(self, channel: str = OPS, index: int = -1) -> dict:
         """Wait for quiet, then the newest card."""
         await self.quiet()
-        return (await self.cards(channel))[index]
+        there = await self.cards(channel)
+        assert there, f"no card in {channel}; the last command was told: {self.told!r}"
+        return there[index]
 
     async def replies(self, channel: str = OPS) -> list[str]:
         state = await self.slack.state()
