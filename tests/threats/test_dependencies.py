@@ -118,19 +118,14 @@ def click(team="T1", user_team="T1"):
             {STAMP: "abc", MAC: "v0="},
         ),
         (b"a=1", FORM, {STAMP: "", MAC: "v0="}),
-        (
-            b"a=1",
-            FORM,
-            {
-                STAMP: str(int(time.time())),
-                MAC: "v0=é".encode(),
-            },
-        ),
+        (b"a=1", FORM, {STAMP: "now", MAC: "v0=é".encode()}),
     ],
     ids=["json", "nested", "utf-8", "charset", "list", "number", "ts", "no ts", "mac"],
 )
 async def test_bolt_parses_before_it_verifies(bolt, body, content_type, headers):
     """Fact 1; hence `Door`, which verifies raw bytes and hands over a checked dict."""
+    if headers.get(STAMP) == "now":
+        headers = {**headers, STAMP: str(int(time.time()))}
     answer = await bolt.send(body, content_type, headers)
     assert answer.status_code == 500
 
