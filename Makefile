@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml constraints.txt
 
-.PHONY: play test lint soak manifest clean
+.PHONY: play test lint soak bench manifest clean
 
 # Try it: a Slack of your own on this machine. Options: make play ARGS="--no-open".
 play: $(VENV)/play
@@ -26,6 +26,10 @@ lint: $(VENV)/lint
 # The large counts: races, kills, random interleavings. Takes a while.
 soak: $(VENV)/test
 	COUNTERSIGN_SOAK=1 $(BIN)/python -m pytest -m soak $(ARGS)
+
+# The figures we hold ourselves to, as ratios measured in one run.
+bench: $(VENV)/test
+	cd tests && ../$(BIN)/python -m bench.run
 
 # Print the app manifest for default settings anew.
 manifest: $(VENV)/play

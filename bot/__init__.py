@@ -22,8 +22,7 @@ from bot.contract.types import (
 )
 from bot.tools.define import define_tool, tool
 from bot.tools.toolkit import Toolkit, create_toolkit
-
-__version__ = "0.1.0"
+from bot.version import VERSION as __version__
 
 __all__ = [
     "Answer",

@@ -12,31 +12,29 @@ from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import httpx
 import structlog
 from aiohttp import web
+from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.clock import SystemClock
-from bot.config import Loaded
+from bot.config import Loaded, ModelSettings
 from bot.core.keys import Keyring, read, ring
-from bot.core.policy import Rule, users_in, with_names
+from bot.core.policy import Rule, rule_for
+from bot.engine.foreign import note_repeated
 from bot.engine.parts import Parts
 from bot.engine.runner import Runner
 from bot.engine.sweeper import Sweeper
-from bot.errors import (
-    ConfigError,
-    DeliveryError,
-    Locked,
-    NotStarted,
-    Problem,
-    StoreError,
-)
+from bot.errors import ConfigError, Locked, NotStarted, Problem, StoreError
+from bot.installation import CALL_TIMEOUT, Ports, identity_now, rules_now
+from bot.model import openai
+from bot.model.chat import ChatModel
+from bot.model.http import Endpoint
 from bot.policyfile import ambiguous
-from bot.ports import Clock, Courier, Identity, Store
-from bot.slack import workspace
+from bot.ports import Budget, Clock, Courier, Identity
 from bot.slack.bolt import make_app
 from bot.slack.courier import SlackCourier
 from bot.slack.delivery import Desk
@@ -45,11 +43,13 @@ from bot.slack.handlers import Services, register
 from bot.slack.ids import signer
 from bot.slack.people import SlackPeople
 from bot.slack.replies import Replies
-from bot.slack.resolve import Lookups, resolve
+from bot.slack.socket import Sockets
 from bot.store.lock import Lock
 from bot.store.sqlite import SqliteStore
+from bot.tools.bound import command_problems
 from bot.tools.loader import load_tools
 from bot.tools.toolkit import Toolkit
+from bot.version import VERSION
 from bot.web import health
 from bot.web.server import bound, close, server
 
@@ -59,18 +59,6 @@ log = structlog.get_logger(__name__)
 TOOL_THREADS = 16
 #: How long running tools may take to end when we stop, in seconds.
 PATIENCE = 10.0
-#: How long one Web API call may take, in seconds.
-CALL_TIMEOUT = 10
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ports:
-    """The concrete ports of one bot. A test may hand in its own around them."""
-
-    clock: Clock
-    store: Store
-    client: AsyncWebClient
-    courier: SlackCourier
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,12 +74,16 @@ class Bot:
     http: httpx.AsyncClient
     services: Services
     pool: ThreadPoolExecutor  # where plain tools run
+    endpoint: Endpoint | None = None  # of the model
+    sockets: Sockets | None = None  # in Socket Mode
 
     async def close(self) -> None:
         """Let what was acknowledged finish, then let go of the connections."""
         await self.services.tasks.drain(PATIENCE)
         await self.desk.people.close()
         await self.http.aclose()
+        if self.endpoint is not None:
+            await self.endpoint.aclose()
         # Not waited for: a plain tool cannot be stopped, and has had its time.
         self.pool.shutdown(wait=False, cancel_futures=True)
 
@@ -142,12 +134,23 @@ async def build(
     problems = [*tools.problems]
     names = [tool.name for tool in tools.toolkit.tools()]
     problems += ambiguous(loaded.policy.tool, names)
-    identity = await _identity(ports, problems)
-    rules = await _rules(loaded, ports, identity, accept, problems)
+    identity = await identity_now(ports, problems)
+    rules = await rules_now(loaded, ports, identity, accept, problems)
+    if identity is not None:
+        problems += _commands(loaded, rules, tools.toolkit)
     if problems or identity is None:
         pool.shutdown()
         raise ConfigError(problems)
     return _assembled(loaded, ports, controls, identity, rules, tools.toolkit, pool)
+
+
+def _commands(
+    loaded: Loaded, rules: tuple[Rule, ...], toolkit: Toolkit
+) -> Iterator[Problem]:
+    """What is wrong with the commands of the settings, by tools and rules."""
+    return command_problems(
+        loaded.settings.command, toolkit.get, lambda tool: rule_for(rules, tool)
+    )
 
 
 def _assembled(
@@ -161,6 +164,7 @@ def _assembled(
 ) -> Bot:
     people = SlackPeople(client=ports.client, tenant=identity.tenant, clock=ports.clock)
     courier: Courier = ports.courier
+    endpoint = _endpoint(loaded, ports.clock)
     parts = Parts(
         store=ports.store,
         people=people,
@@ -170,6 +174,8 @@ def _assembled(
         rules=rules,
         toolkit=toolkit,
         prefix=loaded.settings.command_prefix,
+        model=_model(loaded, endpoint),
+        budget=_budget(loaded.settings.model),
     )
     http = httpx.AsyncClient(follow_redirects=False, trust_env=True)
     runner = Runner(parts)
@@ -181,23 +187,29 @@ def _assembled(
         replies=Replies(ports.client, http, ports.clock),
         controls=controls,
         sign=sign,
+        version=VERSION,
+        bound=loaded.settings.command,
     )
     app = make_app(ports.client, identity)
-    register(app, services)
-    door = Door(
-        app,
-        loaded.secrets.signing_secret.get_secret_value(),
-        lambda: ports.clock.now() / 1000,
-    )
+    home = register(app, services)
+    door, sockets = _ways_in(loaded, ports, app, parts)
     return Bot(
         parts=parts,
         runner=runner,
         sweeper=Sweeper(parts, runner),
         courier=ports.courier,
-        desk=Desk(parts=parts, client=ports.client, people=people, sign=sign),
-        site=_site(door, ports.courier),
+        desk=Desk(
+            parts=parts,
+            client=ports.client,
+            people=people,
+            sign=sign,
+            changed=home.changed,
+        ),
+        site=_site(door, sockets, ports.courier),
+        sockets=sockets,
         http=http,
         services=services,
+        endpoint=endpoint,
         pool=pool,
     )
 
@@ -220,12 +232,17 @@ async def run(bot: Bot, host: str, port: int) -> None:
             asyncio.create_task(bot.courier.run(bot.desk), name="courier"),
             asyncio.create_task(bot.sweeper.run(), name="sweeper"),
         ]
+        if bot.sockets is not None:
+            await bot.sockets.check()
+            await bot.sockets.open()
         for one in sockets:
             await web.SockSite(serving, one).start()
         log.info("ready", host=host, port=port)
         await asyncio.gather(*background)
     finally:
         await serving.cleanup()
+        if bot.sockets is not None:
+            await bot.sockets.close(PATIENCE)
         close(sockets)
         await bot.runner.stop(PATIENCE)
         for task in background:
@@ -242,12 +259,75 @@ async def revive(bot: Bot) -> None:
     await parts.store.write(lambda tx: parts.store.revive(tx, parts.tenant, now))
 
 
-def _site(door: Door, courier: SlackCourier) -> web.Application:
-    site = web.Application(client_max_size=MOST_BYTES)
-    site.router.add_post(PATH, door.handle)
-    site.add_routes(
-        health.routes(lambda: "slack refuses our token" if courier.token_error else "")
+def _ways_in(
+    loaded: Loaded, ports: Ports, app: AsyncApp, parts: Parts
+) -> tuple[Door | None, Sockets | None]:
+    """The one way by which Slack's payloads come: a socket of ours, or our door."""
+    secrets = loaded.secrets
+    if secrets.app_token is not None:
+        token = secrets.app_token.get_secret_value()
+        return None, Sockets(app, token, secrets.slack_api_url)
+    secret = secrets.signing_secret
+    if secret is None:
+        raise ConfigError([_NO_WAY_IN])
+    seconds = lambda: ports.clock.now() / 1000  # noqa: E731  # one clock for both
+    repeated = partial(note_repeated, parts)
+    return Door(app, secret.get_secret_value(), seconds, repeated), None
+
+
+_NO_WAY_IN = Problem(
+    what="Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set.",
+    fix="give the one for Socket Mode, or the other for HTTP.",
+)
+
+
+def _endpoint(loaded: Loaded, clock: Clock) -> Endpoint | None:
+    settings, key = loaded.settings.model, loaded.secrets.openai_api_key
+    if settings is None:
+        return None
+    return Endpoint(
+        openai.address(settings.base_url),
+        clock=clock,
+        headers=openai.headers(key.get_secret_value() if key else None),
+        timeout=settings.timeout_seconds,
     )
+
+
+def _model(loaded: Loaded, endpoint: Endpoint | None) -> ChatModel | None:
+    settings = loaded.settings.model
+    if settings is None or endpoint is None:
+        return None
+    return ChatModel(endpoint, settings.name)
+
+
+def _budget(settings: ModelSettings | None) -> Budget:
+    if settings is None:
+        return Budget()
+    return Budget(
+        turns=settings.max_turns,
+        calls_per_turn=settings.max_calls_per_turn,
+        calls=settings.max_calls,
+        tokens=settings.max_tokens,
+        worked_ms=settings.max_seconds * 1000,
+    )
+
+
+def _site(
+    door: Door | None, sockets: Sockets | None, courier: SlackCourier
+) -> web.Application:
+    """Our own server: Slack's door in HTTP mode, the probes in both."""
+
+    async def readiness() -> str:
+        if courier.token_error:
+            return "slack refuses our token"
+        if sockets is not None and not await sockets.live():
+            return "no connection to slack"
+        return ""
+
+    site = web.Application(client_max_size=MOST_BYTES)
+    if door is not None:
+        site.router.add_post(PATH, door.handle)
+    site.add_routes(health.routes(readiness))
     return site
 
 
@@ -264,108 +344,3 @@ def _counted() -> Iterator[None]:
 
 def _say_who_holds_it(holder: str) -> None:
     log.warning("waiting_for_database", held_by=holder)
-
-
-# -- Slack at start -------------------------------------------------------------------
-
-
-async def _identity(ports: Ports, problems: list[Problem]) -> Identity | None:
-    """Who we are, as Slack says now, else as it said last; a refusal is a fault."""
-    store = ports.store
-    known = await store.read(store.identity)
-    try:
-        found = await workspace.identity(ports.client, ports.clock.now())
-    except ConfigError as error:
-        problems += error.problems
-        return None
-    except DeliveryError as error:
-        if not error.temporary:
-            problems.append(_refused(error.code))
-            return None
-        if known is None:
-            problems.append(_never_seen(error.code))
-            return None
-        log.warning("slack_unreachable", code=error.code, team=known.team_name)
-        return known
-    if known is not None and known.tenant != found.tenant:
-        problems.append(_other_workspace(known, found))
-        return None
-    await store.write(lambda tx: store.save_identity(tx, found))
-    return found
-
-
-async def _rules(
-    loaded: Loaded,
-    ports: Ports,
-    identity: Identity | None,
-    accept: Collection[str],
-    problems: list[Problem],
-) -> tuple[Rule, ...]:
-    """The policy, its handles and channels resolved as far as Slack can be asked."""
-    if identity is None:
-        return ()
-    store, tenant = ports.store, identity.tenant
-    remembered = await store.read(lambda tx: store.names(tx, tenant))
-    lookups = Lookups(
-        groups=await _or_none(workspace.groups(ports.client, tenant)),
-        channels=await _or_none(workspace.channels(ports.client, tenant)),
-    )
-    file = loaded.settings.policy_path.name
-    resolved = resolve(loaded.policy.tool, lookups, remembered, accept, file)
-    problems += resolved.problems
-    for note in resolved.notes:
-        log.info("policy_note", note=note)
-    if not resolved.problems:
-        for written, found in resolved.names.items():
-            await store.write(
-                lambda tx, w=written, f=found: store.save_name(tx, tenant, w, f)  # type: ignore[misc]  # bound per name
-            )
-    return await _named(resolved.rules, ports, identity)
-
-
-async def _named(
-    rules: tuple[Rule, ...], ports: Ports, identity: Identity
-) -> tuple[Rule, ...]:
-    """The rules with the names of the people in them, as far as they can be found."""
-    people = SlackPeople(client=ports.client, tenant=identity.tenant, clock=ports.clock)
-    try:
-        facts = await people.facts(sorted(users_in(rules)), [], CALL_TIMEOUT)
-    finally:
-        await people.close()
-    for user, person in facts.people.items():
-        if person.deleted:
-            log.warning("policy_note", note=f"{user} is nobody in this workspace.")
-    names = {user: person.name for user, person in facts.people.items()}
-    return tuple(with_names(rule, names) for rule in rules)
-
-
-async def _or_none(look_up: Any) -> Any:
-    try:
-        return await look_up
-    except DeliveryError as error:
-        log.warning("look_up_failed", code=error.code)
-        return None
-
-
-def _refused(code: str) -> Problem:
-    return Problem(
-        what=f"Slack refuses SLACK_BOT_TOKEN: {code}.",
-        fix="install the app again and copy the Bot User OAuth Token (xoxb-…).",
-    )
-
-
-def _never_seen(code: str) -> Problem:
-    return Problem(
-        what=f"Slack cannot be reached ({code}), and this database has never seen it.",
-        fix="check the network and SLACK_API_URL, then start again.",
-    )
-
-
-def _other_workspace(known: Identity, found: Identity) -> Problem:
-    return Problem(
-        what=(
-            f"The database belongs to workspace {known.tenant.team} "
-            f"({known.team_name}), the token to {found.tenant.team}."
-        ),
-        fix="use the token of that workspace, or another database.",
-    )

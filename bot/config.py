@@ -8,24 +8,32 @@ handed the environment as a mapping and never looks at the real one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, PrivateAttr, StrictStr
+from pydantic import AfterValidator, BeforeValidator, PrivateAttr, StrictInt, StrictStr
 
+from bot.bound import LONGEST, OWN, BoundCommand, clashes
 from bot.environment import Secrets, environment, secrets_in
 from bot.errors import ConfigError, Problem
 from bot.policyfile import PolicyFile, policy_in, warnings
-from bot.reading import Fault, Model, Unreadable, address, checked, read_table
+from bot.reading import (
+    Fault,
+    Model,
+    Unreadable,
+    address,
+    checked,
+    read_table,
+    seconds,
+)
 
 FILE = "countersign.toml"
 #: Variables that override a setting, by the name of the setting.
 OVERRIDES = {"database": "COUNTERSIGN_DB", "public_url": "COUNTERSIGN_PUBLIC_URL"}
 
-# Slack allows 32 characters, slash included; "/approvals" is the longest of ours.
-_PREFIX_MAX = 32 - len("/approvals")
+_PREFIX_MAX = LONGEST - len("/") - max(len(name) for name in OWN)
 
 
 def _module(name: str) -> str:
@@ -73,9 +81,76 @@ def _prefix(text: str) -> str:
     if len(text) > _PREFIX_MAX:
         raise Fault(
             f"is {len(text)} characters long",
-            f"use {_PREFIX_MAX} at most: Slack allows a command 32 characters.",
+            f"use {_PREFIX_MAX} at most: Slack allows a command {LONGEST} characters.",
         )
     return text
+
+
+def _style(style: Any) -> Any:
+    if style == "anthropic":
+        raise Fault(
+            'is "anthropic", which this version does not support',
+            'write "openai" and give an endpoint of that style.',
+        )
+    return style
+
+
+def _base_url(text: str) -> str:
+    address(text)
+    if text.rstrip("/").endswith("/chat/completions"):
+        raise Fault(
+            "ends in /chat/completions, which is added by itself",
+            "leave that out: https://host/v1.",
+        )
+    return text.rstrip("/")
+
+
+def _model_name(text: str) -> str:
+    if not text.strip() or len(text) > 200 or not text.isprintable():
+        raise Fault("is not the name of a model", "write it as its endpoint does.")
+    return text
+
+
+def _up_to(most: int) -> AfterValidator:
+    def checked(number: int) -> int:
+        if not 1 <= number <= most:
+            raise Fault(f"is not from 1 to {most:,}", "mend the number.")
+        return number
+
+    return AfterValidator(checked)
+
+
+def _lasting(most: str) -> AfterValidator:
+    def checked(text: str) -> str:
+        if seconds(text) > seconds(most):
+            raise Fault(f"is longer than {most}", f'write "{most}" at most.')
+        return text
+
+    return AfterValidator(checked)
+
+
+class ModelSettings(Model):
+    """`[model]`: where the model of `/run` is, and what one run of it may spend."""
+
+    style: Annotated[Literal["openai"], BeforeValidator(_style)]
+    base_url: Annotated[StrictStr, AfterValidator(_base_url)]
+    name: Annotated[StrictStr, AfterValidator(_model_name)]
+    timeout: Annotated[StrictStr, _lasting("10m")] = "120s"  # one reply, retries too
+    max_turns: Annotated[StrictInt, _up_to(1_000)] = 10
+    max_calls_per_turn: Annotated[StrictInt, _up_to(128)] = 8
+    max_calls: Annotated[StrictInt, _up_to(10_000)] = 40
+    max_tokens: Annotated[StrictInt, _up_to(1_000_000_000)] = 200_000
+    max_time: Annotated[StrictStr, _lasting("7d")] = "30m"  # without people's time
+
+    @property
+    def timeout_seconds(self) -> int:
+        """How long one reply may take."""
+        return seconds(self.timeout)
+
+    @property
+    def max_seconds(self) -> int:
+        """How long model and tools may work for one run."""
+        return seconds(self.max_time)
 
 
 class Settings(Model):
@@ -88,6 +163,8 @@ class Settings(Model):
     database: Annotated[StrictStr, AfterValidator(_database)] = "countersign.db"
     public_url: Annotated[StrictStr, AfterValidator(_public_url)] | None = None
     command_prefix: Annotated[StrictStr, AfterValidator(_prefix)] = ""
+    command: tuple[BoundCommand, ...] = ()
+    model: ModelSettings | None = None  # without one, /tool works and /run does not
 
     @property
     def root(self) -> Path:
@@ -104,7 +181,7 @@ class Settings(Model):
         """Where the database is."""
         return self.root / self.database
 
-    def command(self, name: str) -> str:
+    def slash(self, name: str) -> str:
         """A command of ours as it is typed here: "/tool", or "/acme-tool"."""
         return f"/{self.command_prefix}{name}"
 
@@ -137,8 +214,18 @@ def load(config: Path | None, environ: Mapping[str, str]) -> Loaded:
         settings=settings,
         policy=policy,
         secrets=secrets,
-        warnings=tuple(warnings(policy, settings.policy_path.name)),
+        warnings=(
+            *warnings(policy, settings.policy_path.name),
+            *_unmodelled(settings),
+        ),
     )
+
+
+def _unmodelled(settings: Settings) -> Iterator[str]:
+    """Commands that can start nothing until a model is set."""
+    for command in settings.command:
+        if command.prompt is not None and settings.model is None:
+            yield f"{command.name} has a prompt, and there is no [model] for it."
 
 
 def load_files(
@@ -200,6 +287,8 @@ def _settings_in(
     settings, problems = checked(Settings, {**table, **given}, path.name, kept)
     if settings is not None:
         settings._root = path.absolute().parent
+        taken = clashes(settings.command, settings.command_prefix)
+        problems += [replace(one, what=f"{path.name}: {one.what}") for one in taken]
     return settings, problems
 
 

@@ -28,6 +28,7 @@ SECRETS = (
     "SLACK_SIGNING_SECRET",
     "SLACK_APP_TOKEN",
     "COUNTERSIGN_KEY",
+    "OPENAI_API_KEY",
 )
 
 _LARGEST = 65_536
@@ -52,20 +53,23 @@ _TOKENS = {
 
 
 class Secrets(Model):
-    """What Slack and the keys need; no `repr` shows a value."""
+    """What Slack, the keys and the model need; no `repr` shows a value."""
 
     bot_token: SecretStr
-    signing_secret: SecretStr
+    signing_secret: SecretStr | None = None  # HTTP mode
+    app_token: SecretStr | None = None  # its presence selects Socket Mode
     key: SecretStr  # as written; core.keys.read turns it into bytes
     slack_api_url: str = SLACK_API
+    openai_api_key: SecretStr | None = None  # an endpoint of one's own may want none
 
     def values(self) -> tuple[str, ...]:
         """Every secret value, for what must keep them out of sight."""
         keys = self.key.get_secret_value().replace(",", " ").split()
+        optional = (self.signing_secret, self.app_token, self.openai_api_key)
         return (
             self.bot_token.get_secret_value(),
-            self.signing_secret.get_secret_value(),
             *keys,
+            *(secret.get_secret_value() for secret in optional if secret is not None),
         )
 
 
@@ -116,7 +120,7 @@ def secrets_in(
     given = {name: _given(env, name, base, problems) for name in SECRETS}
     for name, check in _CHECKS.items():
         text = given[name]
-        if text is None:
+        if text is None or (name == "SLACK_SIGNING_SECRET" and _in_socket_mode(given)):
             continue
         try:
             check(text)
@@ -134,6 +138,11 @@ def secrets_in(
     return _made(given, url), []
 
 
+def _in_socket_mode(given: Mapping[str, str | None]) -> bool:
+    """No address of ours is called then, so nothing is signed (design §7)."""
+    return bool((given["SLACK_APP_TOKEN"] or "").strip())
+
+
 def read_secrets(environ: Mapping[str, str], base: Path) -> Secrets:
     """The secrets alone, or a `ConfigError` with every problem of them."""
     env, problems = environment(environ, base)
@@ -141,6 +150,28 @@ def read_secrets(environ: Mapping[str, str], base: Path) -> Secrets:
     if problems or secrets is None:
         raise ConfigError(problems + found)
     return secrets
+
+
+def one_secret(env: Mapping[str, str], name: str, base: Path) -> str:
+    """One secret by itself, "" when it is not set; `ConfigError` when it is no use."""
+    problems: list[Problem] = []
+    text = _given(env, name, base, problems)
+    if text:
+        fault = secret_fault(name, text)
+        if fault is not None:
+            problems.append(Problem(what=f"{name} {fault.what}.", fix=fault.fix))
+    if problems or text is None:
+        raise ConfigError(problems)
+    return text
+
+
+def secret_fault(name: str, text: str) -> Fault | None:
+    """What is wrong with the text of a secret, as far as it can be seen."""
+    try:
+        _CHECKS[name](text)
+    except Fault as fault:
+        return fault
+    return None
 
 
 def key_fault(text: str) -> str | None:
@@ -161,9 +192,11 @@ def _made(given: Mapping[str, str | None], url: str) -> Secrets:
     values = {name: SecretStr(text or "") for name, text in given.items()}
     return Secrets(
         bot_token=values["SLACK_BOT_TOKEN"],
-        signing_secret=values["SLACK_SIGNING_SECRET"],
+        signing_secret=values["SLACK_SIGNING_SECRET"] or None,
+        app_token=values["SLACK_APP_TOKEN"] or None,
         key=values["COUNTERSIGN_KEY"],
         slack_api_url=url,
+        openai_api_key=values["OPENAI_API_KEY"] or None,
     )
 
 
@@ -256,11 +289,19 @@ def _signing_secret(text: str) -> None:
 
 
 def _app_token(text: str) -> None:
-    if text.strip():
-        raise Fault(
-            "is set, which asks for Socket Mode; this version has HTTP mode only",
-            "unset it.",
-        )
+    fix = (
+        "Basic Information, App-Level Tokens, with the scope connections:write; it "
+        "starts with xapp-. Without it the bot waits for Slack over HTTP."
+    )
+    if not text.strip():
+        return
+    others = {**_TOKENS, "xoxb-": "the bot token, xoxb"}
+    del others["xapp-"]
+    kind = next((word for start, word in others.items() if text.startswith(start)), "")
+    if kind:
+        raise Fault(f"is {kind}", f"the app token starts with xapp-: {fix}")
+    if not re.fullmatch(r"xapp-[A-Za-z0-9-]+", text):
+        raise Fault("is not an app-level token", fix)
 
 
 def _key(text: str) -> None:
@@ -272,9 +313,18 @@ def _key(text: str) -> None:
         raise Fault(found, fix)
 
 
+def _model_key(text: str) -> None:
+    # It goes into a header as it is.
+    if text and not re.fullmatch(r"[!-~]+", text):
+        raise Fault(
+            "has characters that no key has", "copy it again, without blanks around it."
+        )
+
+
 _CHECKS: dict[str, Callable[[str], None]] = {
     "SLACK_BOT_TOKEN": _bot_token,
     "SLACK_SIGNING_SECRET": _signing_secret,
     "SLACK_APP_TOKEN": _app_token,
     "COUNTERSIGN_KEY": _key,
+    "OPENAI_API_KEY": _model_key,
 }

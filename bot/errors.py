@@ -7,6 +7,7 @@ BotError
 ├── StoreError       the database cannot be used, or did not take a write
 │   ├── StoreBusy    it was not begun in time; nothing changed, try again
 │   └── Locked       another process holds this database
+├── ModelError       the model gave no reply that is of use
 ├── ToolError        a tool cannot be found, loaded or called
 └── DeliveryError    Slack did not take a message
 
@@ -80,6 +81,30 @@ class Locked(StoreError):
     def __init__(self, path: str, holder: str) -> None:
         self.holder = holder
         super().__init__(f"{path} is in use by {holder}.")
+
+
+class ModelError(BotError):
+    """The model gave no reply that is of use; `reason` says why in a few words.
+
+    `detail` is the start of what the endpoint said, redacted: for the log, not for
+    people in a chat. It never holds the key, and is empty where one was refused.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        status: int | None = None,
+        detail: str = "",
+        retry_after: int | None = None,  # seconds, when the endpoint named them
+        temporary: bool = False,
+    ) -> None:
+        self.reason = reason
+        self.status = status
+        self.detail = detail
+        self.retry_after = retry_after
+        self.temporary = temporary
+        super().__init__(reason)
 
 
 class ToolError(BotError):

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
-from bot.core.policy import Facts, Rule
+from bot.contract.types import Tool
+from bot.core.policy import Facts, Needs, Rule
 from bot.core.run import Run
 
 T = TypeVar("T")
@@ -44,6 +45,40 @@ class RunRow:
     cancelled_name: str = ""
     cancelled_at: int | None = None
     wake_at: int | None = None  # when to look at it again by itself
+    thread: str = ""  # ts of the thread in which it was asked for
+    text: str = ""  # the model's final words
+    reason: str = ""  # why it ended without them, in a few words of ours
+    tokens: int = 0  # spent so far
+    worked_ms: int = 0  # time spent on the model and on tools, not on people
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCall:
+    """One call that a model asks for: its arguments as the text that it sent."""
+
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelReply:
+    """What a model answered: the message to keep, its words, its calls."""
+
+    message: dict[str, Any]  # in the dialect's own shape, kept as it is
+    text: str = ""
+    calls: tuple[ModelCall, ...] = ()
+    tokens: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What one run of a model may spend."""
+
+    turns: int = 10
+    calls_per_turn: int = 8
+    calls: int = 40
+    tokens: int = 200_000
+    worked_ms: int = 30 * 60 * 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +212,7 @@ class CardView:
     """All that a card or a thread reply is drawn from, read in one transaction."""
 
     run: RunRow
-    calls: Sequence[CallRow]  # of the current turn, in call order
+    calls: Sequence[CallRow]  # of all turns, in the order of turns and calls
     requests: Sequence[RequestRow]  # all of the run, oldest first
     votes: Sequence[VoteRow]  # of those requests
     messages: Sequence[MessageRow]  # where its cards are
@@ -189,8 +224,13 @@ class CardView:
         """The call that the card is about (a direct run has just one)."""
         if self.request is None:
             return self.calls[0]
-        wanted = self.request.ordinal
-        return next(c for c in self.calls if c.ordinal == wanted)
+        wanted = (self.request.turn, self.request.ordinal)
+        return next(c for c in self.calls if (c.turn, c.ordinal) == wanted)
+
+    @property
+    def current(self) -> Sequence[CallRow]:
+        """The calls of the current turn."""
+        return [c for c in self.calls if c.turn == self.run.state.turn]
 
 
 class Tx(Protocol):
@@ -226,11 +266,20 @@ class Store(Protocol):
         self, tx: Tx, tenant: Tenant, requester: str, limit: int
     ) -> list[RunRow]: ...
     def unfinished(self, tx: Tx, tenant: Tenant) -> list[str]: ...
+    def unfinished_of(
+        self, tx: Tx, tenant: Tenant, requester: str, limit: int
+    ) -> list[RunRow]: ...
+    def count_unfinished_of(self, tx: Tx, tenant: Tenant, requester: str) -> int: ...
     def runs_due(self, tx: Tx, tenant: Tenant, now: int, limit: int) -> list[str]: ...
     def add_call(self, tx: Tx, row: CallRow) -> None: ...
     def save_call(self, tx: Tx, row: CallRow) -> None: ...
     def claim_call(self, tx: Tx, row: CallRow, execution: str, now: int) -> bool: ...
     def calls(self, tx: Tx, run: str, turn: int) -> list[CallRow]: ...
+    def all_calls(self, tx: Tx, run: str) -> list[CallRow]: ...
+    def transcript(self, tx: Tx, run: str) -> list[dict[str, Any]]: ...
+    def add_transcript(
+        self, tx: Tx, run: RunRow, messages: Sequence[Mapping[str, Any]]
+    ) -> None: ...
     def call_by_ref(self, tx: Tx, tenant: Tenant, ref: str) -> CallRow | None: ...
 
     # requests and votes
@@ -252,6 +301,9 @@ class Store(Protocol):
     ) -> list[tuple[str, str]]: ...
     def requests_due(
         self, tx: Tx, tenant: Tenant, now: int, limit: int
+    ) -> list[tuple[str, str]]: ...
+    def settled_of(
+        self, tx: Tx, tenant: Tenant, user: str, limit: int
     ) -> list[tuple[str, str]]: ...
     def add_vote(self, tx: Tx, row: VoteRow) -> bool: ...
     def votes(self, tx: Tx, request: str) -> list[VoteRow]: ...
@@ -282,10 +334,10 @@ class Store(Protocol):
 
 
 class People(Protocol):
-    """Who somebody is, and who is in a group, as of now."""
+    """Who somebody is, and who is in a group or channel, as of now."""
 
     async def facts(
-        self, users: Sequence[str], groups: Sequence[str], timeout: float | None = None
+        self, users: Sequence[str], needs: Needs, timeout: float | None = None
     ) -> Facts:
         """Look all of them up at once; what could not be found out is left out.
 
@@ -295,11 +347,35 @@ class People(Protocol):
         ...
 
 
+class Model(Protocol):
+    """Who chooses the calls of a run; its messages are its dialect's own."""
+
+    def first(self, words: str) -> list[dict[str, Any]]:
+        """The messages with which a run begins."""
+        ...
+
+    def results(
+        self, message: Mapping[str, Any], outputs: Sequence[str]
+    ) -> list[dict[str, Any]]:
+        """The messages that give a turn's results back, one per call, in order."""
+        ...
+
+    async def ask(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool]
+    ) -> ModelReply:
+        """Ask for the next turn; `ModelError` with a short reason when it fails."""
+        ...
+
+
 class Courier(Protocol):
     """What carries cards and words to people."""
 
     def unfit(self, view: CardView) -> str | None:
         """Why this request cannot be shown in full, as a sentence; None when it can."""
+        ...
+
+    def spills(self, words: str) -> bool:
+        """Whether a model's final words need a message of their own."""
         ...
 
     def wake(self) -> None:

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -32,7 +32,8 @@ SECRET_TEXT = re.compile(
     r"|hooks\.slack\.com/|-----BEGIN [A-Z ]*PRIVATE KEY"
 )
 _SECRET_KEY = re.compile(
-    r"(?:token|secret|password|passwd|api_?key|private_?key|(?:^|[_-])key)s?$", re.I
+    r"(?:(?<!max_)token|secret|password|passwd|api_?key|private_?key|(?:^|[_-])key)s?$",
+    re.I,
 )
 _TWICE = re.compile(
     r"Cannot overwrite a value|Duplicate inline table key '([\w.-]{1,60})'|.* twice"
@@ -40,8 +41,11 @@ _TWICE = re.compile(
 _TOML_KEY = re.compile(r"\s*(?:\[+\s*)?(?:\"([\w .-]{1,60})\"|([\w.-]{1,60}))\s*[]=]")
 _TOML_PLACE = re.compile(r"(.*?) \(at (?:line (\d+), column \d+|end of document)\)")
 
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
 _KINDS = {
     "string_type": "text in quotes",
+    "int_type": "a whole number, without quotes",
     "bool_type": "true or false, without quotes",
     "tuple_type": "a list in [ ]",
     "dict_type": "a table",
@@ -168,6 +172,16 @@ def leaked(value: object, place: Place = ()) -> Iterator[Place]:
         yield place
 
 
+def seconds(text: str) -> int:
+    """A duration as people write it, "30m", in seconds; `Fault` for anything else."""
+    if not re.fullmatch(r"[1-9][0-9]{0,6}[smhd]", text):
+        raise Fault(
+            "is not a duration",
+            'write a number with s, m, h or d: "30m", "24h", "7d".',
+        )
+    return int(text[:-1]) * _SECONDS[text[-1]]
+
+
 def near(word: str, known: Collection[str]) -> str | None:
     """What was probably meant."""
     close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.7)
@@ -222,7 +236,9 @@ def _problem(
     if kind == "extra_forbidden":
         return _unknown(model, place, subject)
     if kind == "missing":
-        return Problem(what=f"{subject} is missing.", fix=f"add {_spelled(place)} = …")
+        return Problem(
+            what=f"{subject} is missing.", fix=f"add {_spelled(place[-1:])} = …"
+        )
     if isinstance(fault := context.get("error"), Fault):
         return Problem(what=f"{subject} {fault.what}.", fix=fault.fix)
     if kind == "literal_error":
@@ -236,14 +252,29 @@ def _problem(
 
 
 def _unknown(model: type[BaseModel], place: Place, subject: str) -> Problem:
-    known = list(model.model_fields)
-    meant = near(str(place[-1]), known) if len(place) == 1 else None
+    known = list(_holder(model, place).model_fields)
+    meant = near(str(place[-1]), known)
     return Problem(
         what=f"{subject} is a key that this version does not know.",
         fix=f"did you mean {meant}?"
         if meant
         else f"take it out; known: {_list(known)}.",
     )
+
+
+def _holder(model: type[BaseModel], place: Place) -> type[BaseModel]:
+    """The model, of those inside of a model, that the last key of a place stands in."""
+    for key in place[:-1]:
+        if isinstance(key, str) and key in model.model_fields:
+            model = next(_models(model.model_fields[key].annotation), model)
+    return model
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models(inner)
 
 
 def _spelled(place: Place) -> str:

@@ -20,7 +20,7 @@ from aiohttp import web
 from clock import FakeClock
 
 from bot import app as assembly
-from bot.config import default_settings, load
+from bot.config import load, read_settings
 from bot.core.keys import generate, read, ring
 from bot.playground.server import Playground
 from bot.slack.courier import SlackCourier
@@ -97,16 +97,29 @@ class Bench:
     """One workspace, one database, one bot that can be stopped and started."""
 
     def __init__(
-        self, folder: Path, *, policy: str = POLICY, tools="probe_tools", clock=None
+        self,
+        folder: Path,
+        *,
+        policy: str = POLICY,
+        tools="probe_tools",
+        clock=None,
+        model: bool = False,
+        more: str = "",
+        mode: str = "http",
+        settings: str = "",
     ):
+        self.model, self.more, self.mode = model, more, mode
         self.folder = folder
         self.clock = clock or FakeClock()
         self.key = generate()
         self.probe_log = folder / "probe.jsonl"
         self.policy(policy)
-        (folder / "countersign.toml").write_text(f'tools = ["{tools}"]\n')
+        file = folder / "countersign.toml"
+        file.write_text(f'tools = ["{tools}"]\n{textwrap.dedent(settings)}\n')
         self.slack = Playground(
-            manifest=manifest(default_settings(folder, {})), clock=self.clock.seconds
+            manifest=manifest(read_settings(file, {})),
+            clock=self.clock.seconds,
+            mode=mode,
         )
         self.bot: assembly.Bot | None = None
         self.store: SqliteStore | None = None
@@ -120,16 +133,25 @@ class Bench:
 
     @property
     def environ(self) -> dict[str, str]:
+        socket = {"SLACK_APP_TOKEN": self.slack.app_token}
+        http = {"SLACK_SIGNING_SECRET": self.slack.signing_secret}
         return {
             "SLACK_API_URL": self.slack.api_url,
             "SLACK_BOT_TOKEN": self.slack.bot_token,
-            "SLACK_SIGNING_SECRET": self.slack.signing_secret,
+            **(socket if self.mode == "socket" else http),
             "COUNTERSIGN_KEY": self.key,
             "COUNTERSIGN_CONFIG": str(self.folder / "countersign.toml"),
         }
 
     async def __aenter__(self) -> "Bench":
         await self.slack.__aenter__()
+        if self.model:
+            settings = self.folder / "countersign.toml"
+            settings.write_text(
+                f'{settings.read_text()}[model]\nstyle = "openai"\n'
+                f'base_url = "{self.slack.url}/standin/v1"\nname = "stand-in"\n'
+                f"{self.more}"
+            )
         try:
             await self.start()
         except BaseException:
@@ -169,7 +191,13 @@ class Bench:
         site = web.TCPSite(self._server, "127.0.0.1", free_port())
         await site.start()
         port = self._server.addresses[0][1]
-        self.slack.app_url = f"http://127.0.0.1:{port}"
+        if self.bot.sockets is not None:
+            await self.bot.sockets.check()
+            await self.bot.sockets.open()
+            await self.connected()
+        else:
+            self.slack.app_url = f"http://127.0.0.1:{port}"
+        self.url = f"http://127.0.0.1:{port}"
         self._tasks = [
             asyncio.create_task(self.bot.courier.run(self.bot.desk)),
             asyncio.create_task(self.bot.sweeper.run()),
@@ -180,6 +208,8 @@ class Bench:
         if self.bot is None or self.store is None or self._server is None:
             return
         await self._server.cleanup()
+        if self.bot.sockets is not None:
+            await self.bot.sockets.close(5)
         await self.bot.runner.stop(5)
         for task in self._tasks:
             task.cancel()
@@ -188,6 +218,14 @@ class Bench:
         await self.bot.close()
         await self.store.close()
         self.bot = self.store = self._server = None
+
+    async def connected(self, wanted: int = 2, patience: float = 20.0) -> None:
+        """Wait until so many sockets of the bot are up."""
+        assert self.bot is not None
+        assert self.bot.sockets is not None
+        async with asyncio.timeout(patience):
+            while await self.bot.sockets.live() < wanted:  # noqa: ASYNC110  # theirs
+                await asyncio.sleep(0.01)
 
     async def restart(self) -> None:
         await self.stop()
@@ -218,6 +256,35 @@ class Bench:
         return await self.slack.act(
             user, card["channel"], card["ts"], action_id=f"cs_{action}"
         )
+
+    async def home(self, user: str) -> list[dict]:
+        """Open the Home tab as somebody; its blocks once it is drawn."""
+        assert (await self.slack.open_home(user))["ok"]
+        return await self.at_home(user)
+
+    async def at_home(self, user: str) -> list[dict]:
+        """The blocks of somebody's Home tab as it is now."""
+        await self.quiet()
+        return (await self.slack.state())["home"][user]["blocks"]
+
+    async def press_home(self, user: str, action: str, entry: int = 0) -> list[dict]:
+        """Press a control of one's Home tab; the blocks of what is drawn then.
+
+        `entry` counts the rows of controls that have this one.
+        """
+        view = (await self.slack.state())["home"][user]
+        wanted = f"cs_home_{action}"
+        rows = [
+            block["block_id"]
+            for block in view["blocks"]
+            if block["type"] == "actions"
+            and any(e["action_id"] == wanted for e in block["elements"])
+        ]
+        done = await self.slack.act(
+            user, view_id=view["id"], action_id=wanted, block_id=rows[entry]
+        )
+        assert done["ok"], done
+        return await self.at_home(user)
 
     async def forge(
         self,
@@ -261,6 +328,16 @@ class Bench:
             return await client.post(
                 f"{self.slack.app_url}/slack/events", content=body, headers=sent
             )
+
+    def asked(self) -> list[dict]:
+        """The bodies of the questions that the model was asked."""
+        log = self.slack.log()
+        return [e["request"]["args"] for e in log if e["kind"] == "standin"]
+
+    async def pause(self) -> None:
+        """Let everybody do what they can without time passing."""
+        for _ in range(5):
+            await asyncio.sleep(0.005)
 
     # -- what can be seen --------------------------------------------------------------
 

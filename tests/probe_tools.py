@@ -127,3 +127,10 @@ def mine(what: str) -> str:
     """Do something with the account of whoever asked."""
     note("mine", {"what": what})
     return "done"
+
+
+@tool
+def hello(name: str = "world") -> str:
+    """Say hello."""
+    note("hello", {"name": name})
+    return f"Hello, {name}."

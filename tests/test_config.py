@@ -56,7 +56,7 @@ def test_an_empty_settings_file_has_safe_defaults(write, tmp_path):
     assert settings.policy_path == tmp_path / "policy.toml"
     assert settings.database_path == tmp_path / "countersign.db"
     assert settings.public_url is None
-    assert settings.command("tool") == "/tool"
+    assert settings.slash("tool") == "/tool"
 
 
 def test_relative_paths_start_at_the_settings_file_wherever_we_are(
@@ -83,7 +83,7 @@ def test_all_settings_are_read(write):
     assert settings.tools == ("ops.tools", "more")
     assert settings.database_path == Path("/var/lib/cs.db")
     assert settings.public_url == "https://cs.example:8443"
-    assert settings.command("tool") == "/acme-tool"
+    assert settings.slash("tool") == "/acme-tool"
 
 
 def test_the_environment_overrides_database_and_public_url(write):
@@ -145,7 +145,7 @@ def test_postgresql_is_not_supported_by_this_version(write, url):
 def test_a_command_fits_into_32_characters(write):
     longest = "a" * 22
     settings = settings_of(write, f'command_prefix = "{longest}"')
-    assert len(settings.command("approvals")) == 32
+    assert len(settings.slash("approvals")) == 32
     assert "22 at most" in settings_problems(write, f'command_prefix = "{longest}a"')
     for bad in ("Acme", "a b", "é", "/"):
         assert "command_prefix" in settings_problems(write, f'command_prefix = "{bad}"')
@@ -207,6 +207,102 @@ def test_the_settings_file_is_the_named_one_or_the_usual_one(tmp_path):
     assert settings_path(None, environ) == Path("/etc/cs.toml")
     assert settings_path(None, {}) == Path("countersign.toml")
     assert isinstance(default_settings(tmp_path, {}), Settings)
+
+
+# -- the model ----------------------------------------------------------------------
+
+MODEL = """
+[model]
+style = "openai"
+base_url = "http://127.0.0.1:8000/v1"
+name = "our-model"
+"""
+
+
+def test_without_a_model_there_is_none(write):
+    assert settings_of(write, "").model is None
+
+
+def test_a_model_has_budgets_of_its_own_accord(write):
+    model = settings_of(write, MODEL).model
+    assert (model.style, model.name) == ("openai", "our-model")
+    assert model.base_url == "http://127.0.0.1:8000/v1"
+    assert model.timeout_seconds == 120
+    assert (model.max_turns, model.max_calls_per_turn, model.max_calls) == (10, 8, 40)
+    assert model.max_tokens == 200_000
+    assert model.max_seconds == 30 * 60
+
+
+def test_all_settings_of_a_model_are_read(write):
+    model = settings_of(
+        write,
+        MODEL.replace("http://127.0.0.1:8000/v1", "https://models.example/v1/")
+        + """
+        timeout = "30s"
+        max_turns = 3
+        max_calls_per_turn = 1
+        max_calls = 2
+        max_tokens = 1000
+        max_time = "2h"
+        """,
+    ).model
+    assert model.base_url == "https://models.example/v1"
+    assert (model.timeout_seconds, model.max_seconds) == (30, 7_200)
+    assert (model.max_turns, model.max_calls_per_turn, model.max_calls) == (3, 1, 2)
+    assert model.max_tokens == 1_000
+
+
+def test_what_a_model_needs_is_asked_for_where_it_belongs(write):
+    said = settings_problems(write, "[model]")
+    for key in ("style", "base_url", "name"):
+        assert f"model.{key} is missing.\n  fix: add {key} = …" in said
+    assert said.endswith("3 problems. Nothing was started.")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('style = "anthropic"', 'style is "anthropic", which this version does not'),
+        ('style = "cohere"', "style is something that this version does not know"),
+        ("style = 3", "style is something that this version does not know"),
+        ('base_url = "http://models.example/v1"', "base_url must be https"),
+        ('base_url = "https://me:pw@models.example"', "base_url has a user name"),
+        ('base_url = "https://models.example/v1?a=b"', "base_url has a query"),
+        (
+            'base_url = "https://models.example/v1/chat/completions/"',
+            "base_url ends in /chat/completions",
+        ),
+        ('name = ""', "name is not the name of a model"),
+        ('name = "a\\nb"', "name is not the name of a model"),
+        ('timeout = "2 minutes"', "timeout is not a duration"),
+        ('timeout = "0s"', "timeout is not a duration"),
+        ('timeout = "11m"', "timeout is longer than 10m"),
+        ("timeout = 120", "timeout must be text in quotes"),
+        ("max_turns = 0", "max_turns is not from 1 to 1,000"),
+        ('max_turns = "10"', "max_turns must be a whole number, without quotes"),
+        ('max_tokens = "10"', "max_tokens must be a whole number, without quotes"),
+        ("max_calls = 1.5", "max_calls must be a whole number"),
+        ("max_calls = true", "max_calls must be a whole number"),
+        ("max_calls_per_turn = 129", "max_calls_per_turn is not from 1 to 128"),
+        ("max_tokens = -1", "max_tokens is not from 1 to 1,000,000,000"),
+        ('max_time = "8d"', "max_time is longer than 7d"),
+        ('api_key = "canary"', "api_key holds a secret"),
+    ],
+)
+def test_a_fault_in_the_model_is_named(write, line, why):
+    key = line.partition(" ")[0]
+    kept = [row for row in MODEL.splitlines() if not row.startswith(f"{key} ")]
+    said = settings_problems(write, "\n".join([*kept, line]))
+    assert f"countersign.toml: model.{why}" in said
+    assert said.endswith("1 problem. Nothing was started.")
+    assert "canary" not in said
+
+
+def test_an_unknown_key_of_the_model_is_compared_with_the_models_keys(write):
+    said = settings_problems(write, f"{MODEL}\nmax_turn = 3\ncolour = 1")
+    assert "did you mean max_turns?" in said
+    assert "known: style, base_url, name, timeout, max_turns" in said
+    assert "must be a table" in settings_problems(write, 'model = "gpt"')
 
 
 # -- secrets where they do not belong (T48) -----------------------------------------

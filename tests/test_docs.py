@@ -14,8 +14,9 @@ import pytest
 from pages import DOCS, ROOT, anchors, blocks, links, pages, prose, row
 
 import bot
+from bot.bound import BoundCommand
 from bot.cli import PLACES, endings, main
-from bot.config import OVERRIDES, Settings, read_settings
+from bot.config import OVERRIDES, ModelSettings, Settings, read_settings
 from bot.environment import SECRETS
 from bot.policyfile import PolicyFile, WrittenRule, read_policy
 from bot.slack.kinds import KINDS
@@ -48,6 +49,18 @@ def text_of(name):
 @pytest.mark.parametrize("name", Settings.model_fields)
 def test_every_setting_is_documented_with_its_default(name):
     assert row(DOCS / "settings.md", name)[1] == shown_default(Settings, name)
+
+
+@pytest.mark.parametrize("name", ModelSettings.model_fields)
+def test_every_setting_of_a_model_is_documented_with_its_default(name):
+    assert row(DOCS / "settings.md", name)[1] == shown_default(ModelSettings, name)
+
+
+@pytest.mark.parametrize("name", BoundCommand.model_fields)
+def test_every_key_of_a_command_is_documented_with_its_default(name):
+    table = text_of("settings.md").split("### Further commands")[1].split("### ")[0]
+    (found,) = re.findall(rf"^\| `{name}` \| ([^|]*) \|", table, re.M)
+    assert found == shown_default(BoundCommand, name)
 
 
 @pytest.mark.parametrize("name", WrittenRule.model_fields)

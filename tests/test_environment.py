@@ -37,7 +37,7 @@ def test_secrets_are_read_and_never_shown(tmp_path):
     secrets = read_secrets(SECRETS, tmp_path)
     assert secrets.bot_token.get_secret_value() == TOKEN
     assert secrets.slack_api_url == "https://slack.com/api/"
-    assert secrets.values() == (TOKEN, SIGNING, KEY)
+    assert secrets.values() == (TOKEN, KEY, SIGNING)
     for shown in (repr(secrets), str(secrets), str(secrets.model_dump())):
         assert not any(value in shown for value in secrets.values())
 
@@ -73,11 +73,49 @@ def test_another_token_than_the_bots_is_recognised(tmp_path, bad, why):
     assert "canary" not in said
 
 
-def test_socket_mode_does_not_exist_yet(tmp_path):
-    said = problems_of(read_secrets, {**SECRETS, "SLACK_APP_TOKEN": "xapp-c"}, tmp_path)
-    assert "SLACK_APP_TOKEN is set" in said
-    assert "fix: unset it." in said
-    assert read_secrets({**SECRETS, "SLACK_APP_TOKEN": ""}, tmp_path)
+APP_TOKEN = "xapp-1-A0APP-1-canary"
+
+
+def test_an_app_token_selects_socket_mode_and_needs_no_signing_secret(tmp_path):
+    given = {**SECRETS, "SLACK_APP_TOKEN": APP_TOKEN}
+    del given["SLACK_SIGNING_SECRET"]
+    found = read_secrets(given, tmp_path)
+    assert found.app_token.get_secret_value() == APP_TOKEN
+    assert found.signing_secret is None
+    assert APP_TOKEN in found.values()
+    assert APP_TOKEN not in repr(found)
+    assert read_secrets({**SECRETS, "SLACK_APP_TOKEN": ""}, tmp_path).app_token is None
+
+
+@pytest.mark.parametrize(
+    "bad", ["xoxb-1-canary", "xapp-", "canary", "xapp-1-canary\nX"]
+)
+def test_another_token_than_the_apps_is_recognised(tmp_path, bad):
+    said = problems_of(read_secrets, {**SECRETS, "SLACK_APP_TOKEN": bad}, tmp_path)
+    assert said.startswith("SLACK_APP_TOKEN is ")
+    assert "canary" not in said
+
+
+@pytest.mark.parametrize("given", [{}, {"OPENAI_API_KEY": ""}])
+def test_a_model_may_need_no_key(tmp_path, given):
+    assert read_secrets({**SECRETS, **given}, tmp_path).openai_api_key is None
+
+
+def test_the_models_key_is_a_secret_like_the_others(tmp_path, write):
+    key = "sk-canary"
+    path = write("key", f"{key}\n", 0o600)
+    for given in ({"OPENAI_API_KEY": key}, {"OPENAI_API_KEY_FILE": str(path)}):
+        secrets = read_secrets({**SECRETS, **given}, tmp_path)
+        assert secrets.openai_api_key.get_secret_value() == key
+        assert secrets.values() == (TOKEN, KEY, SIGNING, key)
+        assert key not in repr(secrets)
+
+
+@pytest.mark.parametrize("bad", ["sk-canary x", " sk-canary", "sk-cänary", "canary\n"])
+def test_a_model_key_that_no_header_carries_is_a_problem(tmp_path, bad):
+    said = problems_of(read_secrets, {**SECRETS, "OPENAI_API_KEY": bad}, tmp_path)
+    assert said.startswith("OPENAI_API_KEY has characters that no key has.")
+    assert "nary" not in said
 
 
 @pytest.mark.parametrize(
@@ -182,7 +220,7 @@ def env_file(write, values, mode=0o600):
 
 def test_a_private_dotenv_counts_as_environment(write, tmp_path):
     env_file(write, SECRETS)
-    assert read_secrets({}, tmp_path).values() == (TOKEN, SIGNING, KEY)
+    assert read_secrets({}, tmp_path).values() == (TOKEN, KEY, SIGNING)
 
 
 def test_the_real_environment_wins_over_dotenv(write, tmp_path):
@@ -197,9 +235,9 @@ def test_the_real_environment_wins_over_dotenv(write, tmp_path):
 
 
 def test_an_empty_variable_hides_the_one_in_dotenv(write, tmp_path):
-    env_file(write, {**SECRETS, "SLACK_APP_TOKEN": "xapp-1"})
-    assert "SLACK_APP_TOKEN" in problems_of(read_secrets, {}, tmp_path)
-    assert read_secrets({"SLACK_APP_TOKEN": ""}, tmp_path)
+    env_file(write, {**SECRETS, "SLACK_APP_TOKEN": APP_TOKEN})
+    assert read_secrets({}, tmp_path).app_token is not None
+    assert read_secrets({"SLACK_APP_TOKEN": ""}, tmp_path).app_token is None
 
 
 def test_a_dotenv_that_others_can_read_is_refused(write, tmp_path):

@@ -52,7 +52,7 @@ def test_every_key_of_a_rule_is_read(write):
         """
         gate = "ask"
         headline = "Restart {service} in {region}"
-        approvers = ["@sre-oncall", "U024BE7LH", "S0614TZR7"]
+        approvers = ["@sre-oncall", "U024BE7LH", "S0614TZR7", "#ops", "C0614TZR7"]
         callers = ["W012A3CDE"]
         answerers = []
         post_to = "#ops"
@@ -60,7 +60,9 @@ def test_every_key_of_a_rule_is_read(write):
         self_approval = true
         """,
     )
-    assert rule.approvers == ("@sre-oncall", "U024BE7LH", "S0614TZR7")
+    assert rule.approvers == (
+        *("@sre-oncall", "U024BE7LH", "S0614TZR7", "#ops", "C0614TZR7"),
+    )
     assert rule.callers == ("W012A3CDE",)
     assert rule.answerers == ()
     assert rule.post_to == "#ops"
@@ -82,7 +84,7 @@ def test_every_key_of_a_rule_is_read(write):
         ('approvers = ["ada@example.com"]', "names ada@example.com, an e-mail address"),
         ('approvers = ["ada"]', "names ada, which is neither an id"),
         ('approvers = ["Ada Lovelace"]', "neither an id"),
-        ('approvers = ["#ops"]', "members of a channel come in a later version"),
+        ('approvers = ["#"]', "names #, which is neither an id"),
         ('approvers = ["@"]', "names @"),
         ('approvers = ["U1"]', "neither an id"),
         ('approvers = ["u024be7lh"]', "neither an id"),

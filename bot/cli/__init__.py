@@ -30,12 +30,20 @@ PLACES: Mapping[str, Place] = {
         module="bot.cli.init",
         summary="Write settings, policy, a key and an example tool.",
     ),
+    "check": Place(
+        module="bot.cli.check",
+        summary="Look at everything that can be wrong; each fault with its fix.",
+    ),
     "serve": Place(module="bot.cli.serve", summary="Run the bot."),
     "tools": Place(
         module="bot.cli.tools", summary="List the tools and the rule for each."
     ),
     "manifest": Place(
         module="bot.cli.manifest", summary="Print the manifest of the Slack app."
+    ),
+    "backup": Place(
+        module="bot.cli.backup",
+        summary="Copy the database into one file while the bot runs.",
     ),
 }
 

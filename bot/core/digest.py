@@ -43,6 +43,10 @@ def parsed(text: str) -> Any:
         raise NotCanonical("nested too deeply") from None
     except json.JSONDecodeError as error:
         raise NotCanonical(f"not JSON: {error.msg} at {error.pos}") from None
+    except NotCanonical:
+        raise
+    except ValueError:
+        raise NotCanonical("a number is too long to read") from None
     _check(value)
     return value
 
@@ -186,5 +190,7 @@ def _check(value: object) -> None:
 
 
 def _check_text(text: str) -> None:
-    if any("\ud800" <= char <= "\udfff" for char in text):
-        raise NotCanonical("text holds a lone surrogate")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise NotCanonical("text holds a lone surrogate") from None

@@ -25,11 +25,12 @@ POSITIVE = frozenset({"approve", "done"})
 
 @dataclass(frozen=True, kw_only=True)
 class Who:
-    """One entry of a list of people: a person or a user group, by id."""
+    """One entry of a list of people: a person, a user group or a channel, by id."""
 
     user: str | None = None
     group: str | None = None
-    handle: str = ""  # for people: "@sre-oncall" of a group, the name of a person
+    channel: str | None = None  # its members
+    handle: str = ""  # for people: "@sre-oncall", "#ops", the name of a person
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,12 @@ class Rule:
 
     def to_json(self) -> dict[str, Any]:
         """The rule as it is stored with a request."""
-        return asdict(self)
+        value = asdict(self)
+        for key in ("approvers", "callers", "answerers"):
+            for who in value[key] or ():
+                if who["channel"] is None:
+                    del who["channel"]  # rules stored without it keep their digest
+        return value
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Rule:
@@ -91,6 +97,23 @@ class Facts:
 
     people: Mapping[str, Person] = field(default_factory=dict)
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    channels: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def members(self, who: Who) -> frozenset[str] | None:
+        """Whom an entry stands for; None when it could not be found out."""
+        if who.user is not None:
+            return frozenset({who.user})
+        if who.group is not None:
+            return self.groups.get(who.group)
+        return self.channels.get(who.channel or "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Needs:
+    """Whose members a decision needs to know, by id."""
+
+    groups: frozenset[str] = frozenset()
+    channels: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,23 +239,33 @@ def closed_code(status: str) -> str:
     return codes.get(status, "already_answered")
 
 
-def groups_of(rules: Iterable[Rule | None]) -> frozenset[str]:
-    """Every user group whose members a decision under these rules needs."""
-    entries: list[Who] = []
-    for rule in rules:
-        if rule is not None:
-            entries += [*rule.approvers, *(rule.callers or ()), *(rule.answerers or ())]
-    return frozenset(who.group for who in entries if who.group)
+def entries_of(rules: Iterable[Rule | None]) -> list[Who]:
+    """Everybody whom these rules name, in whichever list."""
+    return [
+        who
+        for rule in rules
+        if rule is not None
+        for who in (*rule.approvers, *(rule.callers or ()), *(rule.answerers or ()))
+    ]
+
+
+def needs_of(rules: Iterable[Rule | None]) -> Needs:
+    """Every group and channel whose members a decision under these rules needs."""
+    return needs_among(entries_of(rules))
+
+
+def needs_among(entries: Iterable[Who]) -> Needs:
+    """The groups and channels among these entries."""
+    entries = list(entries)
+    return Needs(
+        groups=frozenset(who.group for who in entries if who.group),
+        channels=frozenset(who.channel for who in entries if who.channel),
+    )
 
 
 def users_in(rules: Iterable[Rule]) -> frozenset[str]:
     """Every person that these rules name by id."""
-    entries = [
-        who
-        for rule in rules
-        for who in (*rule.approvers, *(rule.callers or ()), *(rule.answerers or ()))
-    ]
-    return frozenset(who.user for who in entries if who.user)
+    return frozenset(who.user for who in entries_of(rules) if who.user)
 
 
 def with_names(rule: Rule, names: Mapping[str, str]) -> Rule:
@@ -335,14 +368,11 @@ def _membership(
 ) -> Verdict:
     unknown = False
     for who in entries:
-        if who.user == person.user:
+        members = facts.members(who)
+        if members is None:
+            unknown = True
+        elif person.user in members:
             return Verdict(ok=True)
-        if who.group:
-            members = facts.groups.get(who.group)
-            if members is None:
-                unknown = True
-            elif person.user in members:
-                return Verdict(ok=True)
     return Verdict(ok=False, code="identity_unverified" if unknown else refusal)
 
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.core.events import Answered, Event, Expired, Voided
+from bot.core.machine import words
 from bot.core.policy import (
     POSITIVE,
     Decision,
     Facts,
     Person,
     Verdict,
-    groups_of,
     may_answer,
+    needs_of,
 )
 from bot.engine.clicks import (
     UNKNOWN,
@@ -36,14 +37,44 @@ from bot.ports import CallRow, CardView, RequestRow, Tx, VoteRow
 
 
 async def answer(parts: Parts, click: Click, decision: Decision) -> Reply:
-    """A click on a control of a request's card."""
+    """A click on a control of a request's card, or the submission of our own form."""
+    return await _decided(parts, click, decision, counts=True)
+
+
+async def considered(parts: Parts, click: Click, decision: Decision) -> Reply:
+    """A click on a control that opens a form: would its answer be taken now?
+
+    Nothing is counted; a refusal is one all the same. What the form brings is asked
+    everything again (T14).
+    """
+    return await _decided(parts, click, decision, counts=False)
+
+
+async def turned_away(parts: Parts, click: Click, code: str) -> Reply:
+    """A form that is not for its sender, or not for this request: never counted."""
+
+    def unit(tx: Tx) -> Reply | None:
+        found = _find(parts, tx, click)
+        if found is None:
+            return None
+        view = card_view(parts, tx, found[0].run, found[0].ref)
+        return refuse(parts, tx, click, view, code, parts.clock.now())
+
+    return await committed(parts, unit, click.deadline) or await unknown(parts, click)
+
+
+async def _decided(
+    parts: Parts, click: Click, decision: Decision, *, counts: bool
+) -> Reply:
     found = await parts.store.read(lambda tx: _find(parts, tx, click))
     if found is None:
         return await unknown(parts, click)
     request, call = found
-    groups = groups_of([request.rule, parts.rule(call.tool)])
-    facts = await parts.people.facts([click.user], sorted(groups), click.lookups)
-    unit = _Answering(parts=parts, click=click, decision=decision, facts=facts)
+    needs = needs_of([request.rule, parts.rule(call.tool)])
+    facts = await parts.people.facts([click.user], needs, click.lookups)
+    unit = _Answering(
+        parts=parts, click=click, decision=decision, facts=facts, counts=counts
+    )
     try:
         return await committed(parts, unit, click.deadline)
     except Lost:
@@ -61,6 +92,7 @@ class _Answering:
     click: Click
     decision: Decision
     facts: Facts
+    counts: bool
 
     def __call__(self, tx: Tx) -> Reply:
         parts, click = self.parts, self.click
@@ -87,6 +119,8 @@ class _Answering:
             verdict = Verdict(ok=False, code="void_changed")
         if not verdict.ok:
             return self._refused(tx, view, request, verdict.code, now)
+        if not self.counts:
+            return Reply(view=view)
         return self._counted(tx, view, request, verdict, now)
 
     def _is_theirs(self, vote: VoteRow, request: RequestRow) -> bool:
@@ -137,8 +171,15 @@ class _Answering:
         audit: dict[str, object] = {"decision": self.decision}
         if verdict.self_approved:
             audit["self"] = True
-        cause = Cause(actor=person.user, name=person.name, audit=audit)
-        event = Answered(request=request.number, ok=self.decision in POSITIVE)
+        why = self.click.reason
+        if why:
+            audit["reason"] = why
+        cause = Cause(actor=person.user, name=person.name, reason=why, audit=audit)
+        event = Answered(
+            request=request.number,
+            ok=self.decision in POSITIVE,
+            words=words(person.user, why) if why else "",
+        )
         apply(self.parts, tx, view.run, event, cause, now)
         fresh = card_view(self.parts, tx, request.run, request.ref)
         return Reply(view=fresh, run=request.run)
@@ -156,7 +197,10 @@ def _find(parts: Parts, tx: Tx, click: Click) -> tuple[RequestRow, CallRow] | No
 
 
 def _on_its_card(parts: Parts, tx: Tx, click: Click, request: RequestRow) -> bool:
-    """Whether the click is on a card that we know for this request (T23)."""
+    """Whether the click is on a card that we know for this request, or in a form or
+    a Home tab of this very person (T23)."""
+    if click.form or click.home:
+        return True
     at = parts.store.message_at(tx, parts.tenant, click.channel, click.ts)
     if at is not None:
         return at.kind == "request" and at.request == request.ref

@@ -8,14 +8,12 @@ from bot.contract.expiry import parse_rfc3339
 from bot.contract.types import Request
 from bot.core.digest import call_digest, question_digest
 from bot.core.events import Ask
-from bot.core.policy import Facts, Rule, by_approvers
+from bot.core.policy import Rule, by_approvers
 from bot.engine.parts import Parts, digest_of_rule, new_ref
 from bot.ports import CallRow, CardView, MessageRow, RequestRow, RunRow, Tx
 
 #: Nothing waits longer than this for a person (T25).
 LONGEST_WAIT = 30 * 24 * 3600 * 1000  # milliseconds
-#: More approvers than this are not asked one by one.
-MOST_DIRECT = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,38 +142,14 @@ def _destinations(
 ) -> tuple[str, ...]:
     """Where cards are meant to go (design §7).
 
-    The rule's channel, or the approvers' direct messages, else the run's channel. What
-    the requester answers stays where the requester is.
+    The rule's channel, or where its approvers are, else the run's channel. What the
+    requester answers stays where the requester is.
     """
     if not by_approvers(request.kind):
         return (run.channel,)
     if request.rule.post_to:
         return (request.rule.post_to,)
     return places or (run.channel,)
-
-
-def approvers_among(rule: Rule, facts: Facts, requester: str) -> tuple[str, ...] | None:
-    """Everybody who could approve; None when a group could not be looked up."""
-    found: dict[str, None] = {}
-    for who in rule.approvers:
-        if who.user:
-            found[who.user] = None
-        elif who.group:
-            members = facts.groups.get(who.group)
-            if members is None:
-                return None
-            found |= dict.fromkeys(sorted(members))
-    if not rule.self_approval:
-        found.pop(requester, None)
-    gone = {u for u, p in facts.people.items() if p.deleted or p.bot or p.stranger}
-    return tuple(user for user in found if user not in gone)
-
-
-def direct_places(rule: Rule, people: tuple[str, ...] | None) -> tuple[str, ...]:
-    """The people who get a card of their own, when the rule names no channel."""
-    if rule.post_to or people is None or len(people) > MOST_DIRECT:
-        return ()
-    return people
 
 
 def ensure_run_card(parts: Parts, tx: Tx, run: RunRow, due_at: int) -> None:

@@ -24,6 +24,9 @@ class Click:
     ts: str
     ours: bool  # the card was posted by this app
     private: bool = False  # it was a private reply: drawn for that person, never kept
+    form: bool = False  # it is our own form, drawn for this very person: on no card
+    home: bool = False  # it is the Home tab, drawn for this very person: on no card
+    reason: str = ""  # what they typed into it
     lookups: float = 1.2  # seconds for finding people out
     deadline: float | None = None  # monotonic: when the write must have begun
 

@@ -9,14 +9,25 @@ import asyncio
 import base64
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from bot.contract.types import Tool
 from bot.core.digest import call_digest, canonical, definition_digest, rule_digest
 from bot.core.policy import Rule, rule_for
-from bot.ports import CallRow, Clock, Courier, People, RequestRow, Store, Tenant, Tx
+from bot.ports import (
+    Budget,
+    CallRow,
+    Clock,
+    Courier,
+    Model,
+    People,
+    RequestRow,
+    Store,
+    Tenant,
+    Tx,
+)
 from bot.tools.toolkit import Toolkit
 
 T = TypeVar("T")
@@ -34,6 +45,8 @@ class Parts:
     rules: tuple[Rule, ...]
     toolkit: Toolkit
     prefix: str = ""  # of the commands that people type
+    model: Model | None = None  # None: only direct calls can be started
+    budget: Budget = field(default_factory=Budget)
 
     def rule(self, tool: str) -> Rule | None:
         """Today's rule for a tool."""

@@ -25,15 +25,9 @@ from bot.contract.types import (
 )
 from bot.core.digest import NotCanonical, arguments_digest, canonical, parsed
 from bot.core.events import CallTool, Entering, Event, Returned, Suspended, Voided
-from bot.core.policy import by_approvers, groups_of, still_eligible
-from bot.engine.asking import (
-    Question,
-    approvers_among,
-    digest_of_question,
-    direct_places,
-    expiry_of,
-    preview,
-)
+from bot.core.policy import by_approvers, needs_of, still_eligible
+from bot.engine.approvers import approvers_among, facts_about, places_for
+from bot.engine.asking import Question, digest_of_question, expiry_of, preview
 from bot.engine.parts import Parts, acting, definition, unchanged
 from bot.engine.reading import asked
 from bot.engine.transition import Cause, apply
@@ -120,12 +114,12 @@ async def _consent_now(parts: Parts, standing: _Standing) -> str | None:
     if not standing.consents:
         return ""
     rule_now = parts.rule(standing.call.tool)
-    groups = groups_of([rule_now, *(r.rule for r in standing.consents)])
+    needs = needs_of([rule_now, *(r.rule for r in standing.consents)])
     voted = {request.ref for request, _ in standing.voters}
     if any(request.ref not in voted for request in standing.consents):
         return "not_approver"  # agreed to by nobody that we know of
     users = sorted({user for _, user in standing.voters})
-    facts = await parts.people.facts(users, sorted(groups), LOOKUPS)
+    facts = await parts.people.facts(users, needs, LOOKUPS)
     codes = [
         still_eligible(asked(request, standing.run), rule_now, user, facts).code
         for request, user in standing.voters
@@ -213,12 +207,14 @@ def _changed(parts: Parts, standing: _Standing) -> str:
 async def _execute(parts: Parts, claimed: _Claimed) -> None:
     call = claimed.standing.call
     arguments = parsed(call.arguments)
+    began = parts.clock.monotonic()
     if arguments_digest(canonical(arguments)) != call.arguments_digest:
         # Cannot be: the claim compared the same text. Never run on a doubt.
         result = ToolResult("not run: its arguments changed", True)
     else:
         result = await _entered(parts, claimed, arguments)
-    await _record(parts, claimed, result)
+    took = int((parts.clock.monotonic() - began) * 1000)
+    await _record(parts, claimed, result, took)
 
 
 async def _entered(
@@ -255,7 +251,9 @@ def _context(claimed: _Claimed) -> ToolContext | None:
     )
 
 
-async def _record(parts: Parts, claimed: _Claimed, result: ToolResult) -> None:
+async def _record(
+    parts: Parts, claimed: _Claimed, result: ToolResult, took: int
+) -> None:
     """Keep what the tool gave; until that is done nobody is told anything."""
     request = pending_of(result)
     places = await _places(parts, claimed, request)
@@ -264,9 +262,11 @@ async def _record(parts: Parts, claimed: _Claimed, result: ToolResult) -> None:
         run = parts.store.run(tx, parts.tenant, claimed.standing.run.id)
         if run is None:
             return
+        run = replace(run, worked_ms=run.worked_ms + took)
         now = parts.clock.now()
         event, cause = _event(parts, run, claimed, result, request, now)
-        apply(parts, tx, run, event, replace(cause, places=places), now)
+        cause = replace(cause, places={claimed.standing.call.ordinal: places})
+        apply(parts, tx, run, event, cause, now)
 
     while True:
         try:
@@ -283,9 +283,9 @@ async def _places(
     rule = claimed.standing.call.rule
     if request is None or not by_approvers(request.kind) or rule.post_to:
         return ()
-    facts = await parts.people.facts([], sorted(groups_of([rule])), LOOKUPS)
+    facts = await facts_about(parts, [], [rule], LOOKUPS)
     people = approvers_among(rule, facts, claimed.standing.run.requester)
-    return direct_places(rule, people)
+    return places_for(rule, people)
 
 
 def _event(

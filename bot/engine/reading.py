@@ -30,7 +30,7 @@ def card_view(parts: Parts, tx: Tx, run: str, request: str = "") -> CardView:
         raise KeyError(request)
     return CardView(
         run=row,
-        calls=parts.store.calls(tx, run, row.state.turn),
+        calls=parts.store.all_calls(tx, run),
         requests=requests,
         votes=_votes(parts, tx, requests),
         messages=parts.store.messages(tx, run),
@@ -44,14 +44,19 @@ def _votes(parts: Parts, tx: Tx, requests: list[RequestRow]) -> list[VoteRow]:
 
 
 async def open_views(parts: Parts, limit: int) -> list[CardView]:
-    """The open requests of the workspace, the most urgent first.
+    """The open requests of the workspace, the most urgent first."""
+    pairs = await parts.store.read(
+        lambda tx: parts.store.open_requests(tx, parts.tenant, limit)
+    )
+    return await views_of(parts, pairs)
+
+
+async def views_of(parts: Parts, pairs: list[tuple[str, str]]) -> list[CardView]:
+    """The views of these runs and requests.
 
     Read in small batches, since clicks wait for the same thread; one that cannot be
     read is logged and left out.
     """
-    pairs = await parts.store.read(
-        lambda tx: parts.store.open_requests(tx, parts.tenant, limit)
-    )
     views: list[CardView] = []
     for start in range(0, len(pairs), BATCH):
         batch = pairs[start : start + BATCH]

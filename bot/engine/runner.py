@@ -12,16 +12,21 @@ import asyncio
 
 import structlog
 
-from bot.core.events import Enter, Interrupted
+from bot.core.events import AskModel, Enter, Interrupted
 from bot.core.machine import due
 from bot.core.run import Slot, Stage
 from bot.engine.parts import Parts
 from bot.engine.perform import enter
+from bot.engine.thinking import think
 from bot.engine.transition import Cause, apply, note
 from bot.errors import StoreError
 from bot.ports import RunRow, Tx
 
 log = structlog.get_logger(__name__)
+
+
+#: A run that the database would not let go on is looked at again after so long.
+BUSY_WAIT = 1.0  # seconds
 
 
 class Runner:
@@ -60,10 +65,8 @@ class Runner:
 
     async def _look(self, run: str) -> None:
         try:
-            while not self._stopping and await self._advance(run):
+            while not self._stopping and await self._step(run):
                 pass
-        except StoreError:
-            log.warning("run_put_off", run=run, exc_info=True)
         except Exception:
             log.error("run_failed", run=run, exc_info=True)
             await self._give_up(run)
@@ -73,6 +76,15 @@ class Runner:
             if run in self._again:
                 self._again.discard(run)
                 self.wake(run)
+
+    async def _step(self, run: str) -> bool:
+        """Do the next thing; a database that is busy only puts it off."""
+        try:
+            return await self._advance(run)
+        except StoreError:
+            log.warning("run_put_off", run=run, exc_info=True)
+            await self._parts.clock.sleep(BUSY_WAIT)
+            return True
 
     async def _advance(self, run_id: str) -> bool:
         """Do the next thing that a run wants; False when it wants nothing now."""
@@ -85,10 +97,17 @@ class Runner:
         if any(call.slot is Slot.RUNNING for call in row.state.calls):
             await parts.store.write(lambda tx: self._interrupt(tx, run_id))
             return True
-        wanted = [effect for effect in due(row.state) if isinstance(effect, Enter)]
+        wanted = due(row.state)
         if not wanted:
             return False
-        went_on = await enter(parts, run_id, wanted[0].ordinal)
+        match wanted[0]:
+            case AskModel():
+                await think(parts, run_id)
+                went_on = True
+            case Enter(ordinal=ordinal):
+                went_on = await enter(parts, run_id, ordinal)
+            case _:
+                return False
         parts.courier.wake()
         return went_on
 

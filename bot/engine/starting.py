@@ -14,24 +14,26 @@ from bot.contract.types import Tool
 from bot.core.digest import NotCanonical, arguments_digest
 from bot.core.events import Effect, Planned, Started
 from bot.core.machine import begin
-from bot.core.policy import Facts, Rule, groups_of, may_start
+from bot.core.policy import Facts, Needs, Person, Rule, may_start
 from bot.core.run import DURABLE, Run, Stage
-from bot.engine.asking import (
+from bot.engine.approvers import (
     MOST_DIRECT,
     approvers_among,
-    direct_places,
-    ensure_run_card,
-    gate_prompt,
-    gate_question,
-    preview,
+    facts_about,
+    places_for,
 )
+from bot.engine.asking import ensure_run_card, gate_prompt, gate_question, preview
 from bot.engine.parts import Parts, acting, committed, complete, definition, new_ref
 from bot.engine.reading import card_view
 from bot.engine.transition import Cause, save
-from bot.ports import AuditRow, CallRow, CardView, RunRow, Tx
+from bot.ports import AuditRow, CallRow, CardView, MessageRow, RunRow, Tx
 
 #: A call that ends, or asks, within this time needs no card that says it has begun.
 QUICK = 1500  # milliseconds
+
+
+#: The same call within this time is said to be the same, among so many latest runs.
+SAME_WITHIN, SAME_AMONG = 60_000, 10  # milliseconds, runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +53,7 @@ class Begun:
 
     view: CardView
     again: bool = False
+    like: tuple[int, int] | None = None  # number and age in ms of the same, just begun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,10 +75,9 @@ async def start(
     monotonic time by which the write must have begun.
     """
     rule = parts.rule(wanted.tool.name)
-    groups = sorted(groups_of([rule]))
     named = [who.user for who in (rule.approvers if rule else ()) if who.user]
     users = [wanted.requester, *named[:MOST_DIRECT]]
-    facts = await parts.people.facts(users, groups, lookups)
+    facts = await facts_about(parts, users, [rule], lookups)
     verdict = may_start(rule, wanted.requester, facts, parts.tenant.team)
     if rule is None or not verdict.ok:
         await _note_refusal(parts, wanted, verdict.code, deadline)
@@ -91,12 +93,98 @@ async def start(
     unfit = draft.unfit(arguments) if rule.gate == "ask" else None
     if unfit:
         return Refused(code="too_big", tool=wanted.tool.name, rule=rule, text=unfit)
-    places = direct_places(rule, approvers)
+    places = places_for(rule, approvers)
 
     def unit(tx: Tx) -> Begun:
         return draft.write(tx, arguments, places)
 
     return await committed(parts, unit, deadline)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedRun:
+    """A run of the model that somebody asks for, in words."""
+
+    requester: str
+    channel: str
+    words: str
+    delivery: str
+    thread: str = ""  # ts of the thread in which it was asked for
+
+
+#: Who may start a run: every full member; its calls have rules of their own.
+ANYBODY = Rule(name="a run of the model", gate="allow")
+#: How much may be asked for at once, in characters.
+MOST_WORDS = 3_000
+
+
+async def start_run(
+    parts: Parts, wanted: WantedRun, lookups: float, deadline: float
+) -> Begun | Refused:
+    """Start a run of the model; its first turn is asked for afterwards."""
+    if parts.model is None:
+        return Refused(code="no_model")
+    if len(wanted.words) > MOST_WORDS:
+        return Refused(code="too_many_words", text=f"{len(wanted.words):,}")
+    facts = await parts.people.facts([wanted.requester], Needs(), lookups)
+    verdict = may_start(ANYBODY, wanted.requester, facts, parts.tenant.team)
+    if not verdict.ok:
+        return Refused(code=verdict.code)
+    id, first = new_ref(), parts.model.first(wanted.words)
+    person = facts.people[wanted.requester]
+
+    def unit(tx: Tx) -> Begun:
+        return _begun(parts, tx, wanted, id, person, first)
+
+    return await committed(parts, unit, deadline)
+
+
+def _begun(
+    parts: Parts,
+    tx: Tx,
+    wanted: WantedRun,
+    id: str,
+    person: Person,
+    first: list[dict[str, Any]],
+) -> Begun:
+    store, now = parts.store, parts.clock.now()
+    if wanted.delivery:
+        earlier = store.first_time(tx, parts.tenant, wanted.delivery, now)
+        if earlier is not None:
+            return Begun(view=card_view(parts, tx, earlier), again=True)
+        store.remember(tx, parts.tenant, wanted.delivery, id)
+    state, effects = begin(DURABLE, Started())
+    row = RunRow(
+        id=id,
+        number=store.next_number(tx, parts.tenant),
+        tenant=parts.tenant,
+        requester=wanted.requester,
+        requester_name=person.name,
+        requester_key=person.key,
+        channel=wanted.channel,
+        words=wanted.words,
+        state=state,
+        created_at=now,
+        thread=wanted.thread,
+    )
+    store.add_run(tx, row)
+    store.add_transcript(tx, row, first)
+    audit = AuditRow(
+        action="started", actor=row.requester, request=row.id, label=f"CS-{row.number}"
+    )
+    store.audit(tx, parts.tenant, audit, now)
+    save(parts, tx, row, state, effects, Cause(actor=row.requester), now)
+    ensure_run_card(parts, tx, row, now)
+    if row.thread:
+        link = MessageRow(
+            tenant=parts.tenant,
+            kind="news",
+            run=row.id,
+            due_at=now,
+            body={"what": "link"},
+        )
+        store.add_message(tx, link)
+    return Begun(view=card_view(parts, tx, id))
 
 
 async def _note_refusal(
@@ -139,13 +227,26 @@ class _Draft:
             return Begun(view=card_view(parts, tx, earlier), again=True)
         store.remember(tx, parts.tenant, self.wanted.delivery, self.id)
         number = store.next_number(tx, parts.tenant)
+        like = self._like(tx, arguments, now)
         state, effects = begin(DURABLE, self._started(arguments))
         blank = Run(rules=DURABLE, model=False, stage=Stage.WORKING, turn=1)
         row = self._run(number, blank, now)
         store.add_run(tx, row)
         store.add_call(tx, self._call(arguments))
         self._save(tx, row, state, effects, places, now)
-        return Begun(view=card_view(parts, tx, self.id))
+        return Begun(view=card_view(parts, tx, self.id), like=like)
+
+    def _like(self, tx: Tx, arguments: str, now: int) -> tuple[int, int] | None:
+        """The same call, begun by the same person a moment ago and not ended (T7)."""
+        store = self.parts.store
+        recent = store.runs_of(tx, self.parts.tenant, self.wanted.requester, SAME_AMONG)
+        for run in recent:
+            if run.ended_at is not None or now - run.created_at > SAME_WITHIN:
+                continue
+            for call in store.calls(tx, run.id, run.state.turn):
+                if (call.tool, call.arguments) == (self.wanted.tool.name, arguments):
+                    return run.number, now - run.created_at
+        return None
 
     def _save(
         self,
@@ -157,7 +258,7 @@ class _Draft:
         now: int,
     ) -> None:
         parts = self.parts
-        cause = Cause(actor=row.requester, name=row.requester_name, places=places)
+        cause = Cause(actor=row.requester, name=row.requester_name, places={1: places})
         word = "ungated" if self.rule.gate == "allow" else "started"
         audit = AuditRow(
             action=word,

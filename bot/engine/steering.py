@@ -11,9 +11,17 @@ from dataclasses import replace
 
 from bot.core.digest import parsed
 from bot.core.events import Cancelled, Event, Reopened, Reported
-from bot.core.policy import Facts, Rule, Verdict, groups_of, may_report, may_start
+from bot.core.policy import (
+    Facts,
+    Rule,
+    Verdict,
+    may_report,
+    may_start,
+    needs_of,
+)
 from bot.core.run import Slot, Stage
-from bot.engine.asking import approvers_among, direct_places, gate_prompt
+from bot.engine.approvers import approvers_among, facts_about, places_for
+from bot.engine.asking import gate_prompt
 from bot.engine.clicks import (
     UNKNOWN,
     Click,
@@ -124,7 +132,7 @@ def _report(
         call = replace(call, rule=rule)
         parts.store.save_call(tx, call)
         people = approvers_among(rule, facts, run.requester)
-        cause = replace(cause, places=direct_places(rule, people))
+        cause = replace(cause, places={call.ordinal: places_for(rule, people)})
         prompt = gate_prompt(call.tool, call.execution)
         gate = prompt if rule.gate == "ask" else None
         event = Reopened(ordinal=call.ordinal, gate=gate)
@@ -161,8 +169,8 @@ def _rule_again(
 
 
 def _placed(parts: Parts, tx: Tx, click: Click, run: str) -> bool:
-    """Whether the click is on a card of this run, or on a private list of it."""
-    if click.private:
+    """Whether the click is on a card of this run, or on what one person alone sees."""
+    if click.private or click.home:
         return True
     at = parts.store.message_at(tx, parts.tenant, click.channel, click.ts)
     if at is not None:
@@ -195,6 +203,8 @@ async def _steered(
     rules: list[Rule | None] | list[Rule],
     unit: Callable[[Tx, Facts], Reply],
 ) -> Reply:
-    groups = sorted(groups_of(rules))
-    facts = await parts.people.facts(people, groups, click.lookups)
+    if click.decision == "again":
+        facts = await facts_about(parts, people, rules, click.lookups)
+    else:
+        facts = await parts.people.facts(people, needs_of(rules), click.lookups)
     return await committed(parts, lambda tx: unit(tx, facts), click.deadline)

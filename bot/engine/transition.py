@@ -8,10 +8,11 @@ again. A crash after the commit therefore loses nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bot.core.events import Ask, CallTool, Effect, Event, Finish, Settle
+from bot.core.events import Ask, CallTool, Effect, Event, Finish, Results, Settle
 from bot.core.machine import due, step
 from bot.core.policy import by_approvers
 from bot.core.run import Call, Outcome, Run, Slot, Stage
@@ -29,7 +30,7 @@ from bot.ports import (
 
 #: A result this soon after the decision shares one thread reply with it.
 SHARED_REPLY = 10_000  # milliseconds
-#: `wake_at` of a run whose call is being carried out: only a new process looks at it.
+#: `wake_at` while a call is carried out or the model asked: only a new process looks.
 AT_NEXT_START = 2**62
 
 
@@ -45,7 +46,8 @@ class Cause:
     name: str = ""
     reason: str = ""
     question: Question | None = None  # what a suspended tool asked
-    places: tuple[str, ...] = ()  # where a gate's card goes when its rule names none
+    #: By call: where a card goes when its rule names no channel.
+    places: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     audit: dict[str, Any] = field(default_factory=dict)
 
 
@@ -88,7 +90,8 @@ def save(
 
 def _wake_at(state: Run, now: int) -> int | None:
     """When the run is to be looked at by itself; never, while a person must act."""
-    if any(call.slot is Slot.RUNNING for call in state.calls):
+    running = any(call.slot is Slot.RUNNING for call in state.calls)
+    if running or state.stage is Stage.THINKING:
         return AT_NEXT_START
     return now if due(state) else None
 
@@ -128,9 +131,8 @@ def _carry(
     match effect:
         case Ask():
             call = calls[effect.ordinal]
-            request = ask(
-                parts, tx, run, call, effect, cause.question, cause.places, now
-            )
+            places = cause.places.get(effect.ordinal, ())
+            request = ask(parts, tx, run, call, effect, cause.question, places, now)
             _audit(parts, tx, run, "asked", cause, now, request=request)
         case Settle():
             _settle(parts, tx, run, effect, cause, now)
@@ -140,9 +142,21 @@ def _carry(
             if not parts.store.claim_call(tx, call, execution, now):
                 raise Lost(f"execution {execution} was started before")
             _audit(parts, tx, run, "claimed", cause, now, call=call)
+        case Results() if run.state.model:
+            _give_back(parts, tx, run)
         case Finish():
             _show_now(parts, tx, run, now)
+            _post_answer(parts, tx, run, now)
             _audit(parts, tx, run, f"ended {effect.ending.value}", cause, now)
+
+
+def _give_back(parts: Parts, tx: Tx, run: RunRow) -> None:
+    """The model learns the results of the whole turn, in call order (T69)."""
+    if parts.model is None:
+        return  # it cannot be asked again either; the run will end by saying so
+    message = parts.store.transcript(tx, run.id)[-1]
+    outputs = [call.output for call in run.state.calls]
+    parts.store.add_transcript(tx, run, parts.model.results(message, outputs))
 
 
 def _show_now(parts: Parts, tx: Tx, run: RunRow, now: int) -> None:
@@ -150,6 +164,20 @@ def _show_now(parts: Parts, tx: Tx, run: RunRow, now: int) -> None:
     for card in parts.store.messages(tx, run.id):
         if card.kind == "run" and not card.ts and card.due_at > now:
             parts.store.save_message(tx, replace(card, due_at=now))
+
+
+def _post_answer(parts: Parts, tx: Tx, run: RunRow, now: int) -> None:
+    """Final words that do not fit the card get a message of their own."""
+    if run.text and parts.courier.spills(run.text):
+        row = MessageRow(
+            tenant=parts.tenant,
+            kind="run",
+            run=run.id,
+            destination=run.channel,
+            due_at=now,
+            body={"part": "answer"},
+        )
+        parts.store.add_message(tx, row)
 
 
 def _settle(
@@ -242,7 +270,9 @@ def _tell(
     """Queue the thread reply that this transition owes to whoever asked (design §7)."""
     settled = [e for e in effects if isinstance(e, Settle)]
     ended = run.state.stage is Stage.ENDED and before.stage is not Stage.ENDED
-    if ended:
+    if run.state.model:
+        _tell_of_model(parts, tx, run, before, settled, ended, now)
+    elif ended:
         refused = bool(settled) and settled[0].status != "ok"
         _news(parts, tx, run, "decided" if refused else "ended", settled, now, now)
     elif _newly_unknown(before, run.state) and not settled:
@@ -250,6 +280,49 @@ def _tell(
     elif settled:
         wait = SHARED_REPLY if settled[0].status == "ok" else 0
         _news(parts, tx, run, "decided", settled, now, now + wait)
+
+
+def _tell_of_model(
+    parts: Parts,
+    tx: Tx,
+    run: RunRow,
+    before: Run,
+    settled: list[Settle],
+    ended: bool,
+    now: int,
+) -> None:
+    """In a run of the model a decision and the end of the run are two matters."""
+    if _newly_unknown(before, run.state):
+        _news(parts, tx, run, "unknown", settled, now, now)
+    elif settled and settled[0].status != "cancelled":
+        wait = SHARED_REPLY if settled[0].status == "ok" else 0
+        _news(parts, tx, run, "decided", settled, now, now + wait)
+    else:
+        _share_result(parts, tx, run, before, now)
+    if ended:
+        row = MessageRow(
+            tenant=parts.tenant,
+            kind="news",
+            run=run.id,
+            due_at=now,
+            body={"what": "run_ended"},
+        )
+        parts.store.add_message(tx, row)
+
+
+def _share_result(parts: Parts, tx: Tx, run: RunRow, before: Run, now: int) -> None:
+    """A call that ended soon after its consent: one reply tells both."""
+    open_before = {c.ordinal for c in before.calls if not c.done}
+    consents = {
+        c.consent for c in run.state.calls if c.done and c.ordinal in open_before
+    }
+    refs = {r.ref for r in parts.store.requests(tx, run.id) if r.number in consents}
+    for news in parts.store.messages(tx, run.id):
+        waiting = news.kind == "news" and news.sent < news.wanted
+        if waiting and news.request in refs and news.body["what"] == "decided":
+            shared = {"what": "decided_and_ended"}
+            more = replace(news, body=shared, due_at=now, wanted=news.wanted + 1)
+            parts.store.save_message(tx, more)
 
 
 def _newly_unknown(before: Run, after: Run) -> set[int]:

@@ -56,8 +56,7 @@ def take_view_answer(
     answer = _view_content(body)
     what = answer.get("response_action")
     if what is None:
-        if view in workspace.views.get(user_id, []):
-            _close(workspace, user_id, view)
+        _close(workspace, user_id, view)
         return {}
     if what == "errors":
         return _view_errors(view, answer.get("errors"))
@@ -67,9 +66,15 @@ def take_view_answer(
     if what not in ("update", "push"):
         raise Refusal("invalid_response_action")
     source = checked_view(answer.get("view"), "modal")
+    stack = workspace.views.get(user_id, [])
+    same = views.find_external(workspace, source.get("external_id", ""))
+    if same is not None and not (what == "update" and same is view):
+        raise Refusal("duplicate_external_id")
+    if view not in stack:
+        return {}  # the person closed it in the meantime
     if what == "update":
         views.update_view(workspace, user_id, view, source)
-    elif len(workspace.views.get(user_id, [])) >= views.STACK_MAX:
+    elif len(stack) >= views.STACK_MAX:
         raise Refusal("push_limit_reached")
     else:
         views.push_modal(workspace, user_id, source)
@@ -102,7 +107,7 @@ def _view_errors(view: Json, errors: Any) -> dict[str, str]:
 
 
 def _close(workspace: Workspace, user_id: str, view: Json) -> None:
-    stack = workspace.views[user_id]
+    stack = workspace.views.get(user_id, [])
     with workspace.change():
         workspace.views[user_id] = [one for one in stack if one is not view]
 

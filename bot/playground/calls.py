@@ -152,3 +152,4 @@ class Method:
 
     run: Callable[[Call], Json]
     scopes: tuple[str, ...] = ()
+    app_level: bool = False  # whether it wants the app's own token, xapp

@@ -20,7 +20,14 @@ import click
 from bot.playground.child import Attached, Bot, BotTrouble, Child
 from bot.playground.launch import Launch, LaunchError, manifest_of, prepared
 from bot.playground.seed import DEFAULT, Seed, SeedError, read_seed
-from bot.playground.server import HOST, Playground, new_bot_token
+from bot.playground.server import (
+    HOST,
+    HTTP,
+    SOCKET,
+    Playground,
+    new_app_token,
+    new_bot_token,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +36,7 @@ class Options:
 
     port: int
     token: str | None
+    mode: str
     seed: Seed
     attach: str | None
     open_page: bool
@@ -49,6 +57,13 @@ class Options:
 )
 @click.option("--token", help="The page's token. Random when not given.")
 @click.option(
+    "--mode",
+    type=click.Choice([HTTP, SOCKET]),
+    default=HTTP,
+    show_default=True,
+    help="How the bot is reached: at its URL, or by its own WebSockets.",
+)
+@click.option(
     "--seed",
     "seed_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -65,6 +80,7 @@ class Options:
 def command(
     port: int,
     token: str | None,
+    mode: str,
     seed_file: Path | None,
     attach: str | None,
     no_open: bool,
@@ -74,6 +90,7 @@ def command(
         options = Options(
             port=port,
             token=token,
+            mode=mode,
             seed=DEFAULT if seed_file is None else read_seed(seed_file),
             attach=attach,
             open_page=not no_open,
@@ -120,6 +137,7 @@ async def _run(options: Options, directory: Path, stop: asyncio.Event) -> None:
         port=options.port,
         app_url=options.app_url,
         bot_token=new_bot_token(),
+        app_token=new_app_token() if options.mode == SOCKET else None,
     )
     async with _started(options, launch) as slack:
         _welcome(options, launch, slack)
@@ -134,6 +152,7 @@ async def _started(options: Options, launch: Launch) -> AsyncIterator[Playground
     bot: Bot = Attached(options.app_url) if attached else _child(launch, environment)
     slack = Playground(
         manifest=manifest,
+        mode=options.mode,
         app_url=options.app_url,
         port=options.port,
         token=options.token,
@@ -141,15 +160,21 @@ async def _started(options: Options, launch: Launch) -> AsyncIterator[Playground
         bot=bot,
         demo_log=launch.demo_log,
         bot_token=launch.bot_token,
+        app_token=launch.app_token,
         signing_secret=launch.signing_secret,
     )
     async with slack:
         if not attached:
-            await bot.start()
-            verified = await slack.verify_url()
-            if verified.error is not None:
-                click.echo(f"The bot's URL was not verified: {verified.error}")
+            await slack.bring_up()
+            if options.mode == HTTP:
+                await _verify(slack)
         yield slack
+
+
+async def _verify(slack: Playground) -> None:
+    verified = await slack.verify_url()
+    if verified.error is not None:
+        click.echo(f"The bot's URL was not verified: {verified.error}")
 
 
 def _child(launch: Launch, environment: dict[str, str]) -> Child:
@@ -175,7 +200,8 @@ def _welcome(options: Options, launch: Launch, slack: Playground) -> None:
     click.echo("\n".join(lines))
     if options.attach is not None:
         click.echo(launch.exports())
-        click.echo(f"\nWaiting for the bot at {options.app_url}.")
+        place = f"at {options.app_url}" if options.mode == HTTP else "to connect"
+        click.echo(f"\nWaiting for the bot {place}.")
 
 
 def _opened(url: str) -> bool:

@@ -1,7 +1,7 @@
-"""One request of the app to Slack: logged, answered, or made to fail on purpose.
+"""One request of the app to us: logged, answered, or made to fail on purpose.
 
-Faults are set per method of the Web API, and for `response_url`. What the right
-answer is, is decided elsewhere.
+Faults are set per method of the Web API, for `response_url` and for `standin`. What
+the right answer is, is decided elsewhere.
 """
 
 import asyncio
@@ -56,6 +56,24 @@ def parsed_fault(fault: str, times: int | None = None) -> Fault:
     return Fault(kind=kind, detail=detail, times=times)
 
 
+def slack_refusal(fault: Fault) -> Reply:
+    """How Slack says no."""
+    if fault.kind == "500":
+        return Reply(status=500, body="Internal Server Error")
+    if fault.kind == "429":
+        limited: Json = {"ok": False, "error": "ratelimited"}
+        return Reply(status=429, body=limited, headers={"Retry-After": fault.detail})
+    return Reply(body={"ok": False, "error": fault.detail})
+
+
+def shown_headers(request: web.Request) -> dict[str, str]:
+    """The headers of a request as the log shows them: without the token."""
+    headers = dict(request.headers)
+    if "Authorization" in headers:
+        headers["Authorization"] = "Bearer …"
+    return headers
+
+
 class Exchange:
     """Answers requests, with the faults that are set at the moment."""
 
@@ -74,11 +92,12 @@ class Exchange:
         names: tuple[str, str],
         shown: Any,
         answer: Callable[[], Reply],
+        refusal: Callable[[Fault], Reply] = slack_refusal,
     ) -> web.StreamResponse:
         """Answer one request; `names` are those of its fault and of its log entry."""
         started = time.perf_counter()
         entry = self._log.begin("slack", names[1], shown)
-        reply = await self._reply(names[0], answer)
+        reply = await self._reply(names[0], answer, refusal)
         self._log.end(
             entry,
             answer=reply.body,
@@ -94,7 +113,12 @@ class Exchange:
             return web.Response(status=reply.status, text=reply.body)
         return web.json_response(reply.body, status=reply.status, headers=reply.headers)
 
-    async def _reply(self, name: str, answer: Callable[[], Reply]) -> Reply:
+    async def _reply(
+        self,
+        name: str,
+        answer: Callable[[], Reply],
+        refusal: Callable[[Fault], Reply],
+    ) -> Reply:
         fault = self._due(name)
         if fault is None:
             return answer()
@@ -103,13 +127,7 @@ class Exchange:
         if fault.kind == "hang":
             await self._closing.wait()
             return Reply(status=None)
-        if fault.kind == "500":
-            return Reply(status=500, body="Internal Server Error")
-        if fault.kind == "429":
-            limited: Json = {"ok": False, "error": "ratelimited"}
-            wait = {"Retry-After": fault.detail}
-            return Reply(status=429, body=limited, headers=wait)
-        return Reply(body={"ok": False, "error": fault.detail})
+        return refusal(fault)
 
     def _due(self, name: str) -> Fault | None:
         fault = self.faults.get(name)
@@ -122,6 +140,8 @@ class Exchange:
 
 
 def _problems(body: Any) -> list[str]:
+    if isinstance(body, dict) and isinstance(body.get("error"), dict):
+        return [str(body["error"].get("code"))]
     if not isinstance(body, dict) or body.get("ok") is not False:
         return []
     found: list[str] = body.get("response_metadata", {}).get("messages", [])

@@ -16,25 +16,28 @@ from importlib import resources
 from pathlib import Path
 
 from bot.playground.seed import Json
+from bot.playground.standin import NAME as MODEL_NAME
+from bot.playground.standin import PATH as MODEL_PATH
 
 SETTINGS = "countersign.toml"
 POLICY = "policy.toml"
 # These would turn the child into another kind of app. Empty and not absent, since a
-# `.env` beside the settings of the current folder fills in what is absent.
-_EMPTIED = ("SLACK_APP_TOKEN", "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET")
+# `.env` beside the settings of the current folder fills in what is absent. An app
+# token selects Socket Mode, which has no use for a signing secret.
+_EMPTIED = ("SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET")
+_OF_MODES = ("SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN")
 # These would lead it off this machine.
 _REMOVED = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-_GIVEN = (
-    "SLACK_API_URL",
-    "SLACK_BOT_TOKEN",
-    "SLACK_SIGNING_SECRET",
-    "COUNTERSIGN_KEY",
-    "COUNTERSIGN_DB",
-    "COUNTERSIGN_DEMO_LOG",
-    "COUNTERSIGN_CONFIG",
-    "COUNTERSIGN_PUBLIC_URL",
-)
 MANIFEST_SECONDS = 60.0
+# The demo's model: our own, so that `/run` needs no key.
+_MODEL = """
+# The model behind /run: the playground's stand-in, at a port of this start. It only
+# does what the words name. Any endpoint of the same style may stand here.
+[model]
+style = "openai"
+base_url = "{base_url}"
+name = "{name}"
+"""
 
 
 class LaunchError(Exception):
@@ -50,7 +53,8 @@ class Launch:
     port: int
     app_url: str
     bot_token: str
-    signing_secret: str
+    signing_secret: str  # empty in Socket Mode
+    app_token: str  # empty in HTTP mode
     key: str
 
     @property
@@ -65,23 +69,25 @@ class Launch:
 
     def given(self) -> dict[str, str]:
         """The variables that this start gives to the bot."""
-        values = (
-            f"http://127.0.0.1:{self.port}/api/",
-            self.bot_token,
-            self.signing_secret,
-            self.key,
-            str(self.database),
-            str(self.demo_log),
-            str(self.settings),
-            self.app_url,
-        )
-        return dict(zip(_GIVEN, values, strict=True))
+        values = {
+            "SLACK_API_URL": f"http://127.0.0.1:{self.port}/api/",
+            "SLACK_BOT_TOKEN": self.bot_token,
+            "SLACK_SIGNING_SECRET": self.signing_secret,
+            "SLACK_APP_TOKEN": self.app_token,
+            "COUNTERSIGN_KEY": self.key,
+            "COUNTERSIGN_DB": str(self.database),
+            "COUNTERSIGN_DEMO_LOG": str(self.demo_log),
+            "COUNTERSIGN_CONFIG": str(self.settings),
+            "COUNTERSIGN_PUBLIC_URL": self.app_url,
+        }
+        return {name: value for name, value in values.items() if value}
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """The child's whole environment."""
-        refused = {*_REMOVED, *(f"{name}_FILE" for name in (*_EMPTIED, *_GIVEN))}
+        given = dict.fromkeys((*_EMPTIED, *_OF_MODES), "") | self.given()
+        refused = {*_REMOVED, *(f"{name}_FILE" for name in given)}
         kept = {k: v for k, v in inherited.items() if k.upper() not in refused}
-        return kept | dict.fromkeys(_EMPTIED, "") | self.given()
+        return kept | given
 
     def exports(self) -> str:
         """The same for a shell, one `export` line each."""
@@ -97,9 +103,18 @@ class Launch:
 
 
 def prepared(
-    directory: Path, folder: Path, *, port: int, app_url: str, bot_token: str
+    directory: Path,
+    folder: Path,
+    *,
+    port: int,
+    app_url: str,
+    bot_token: str,
+    app_token: str | None = None,
 ) -> Launch:
-    """A start in `directory`, with the settings of `folder` or else the demo's."""
+    """A start in `directory`, with the settings of `folder` or else the demo's.
+
+    With an app token it is one in Socket Mode.
+    """
     settings = folder / SETTINGS
     if not settings.is_file():
         settings = directory / SETTINGS
@@ -107,13 +122,17 @@ def prepared(
         for name in (SETTINGS, POLICY):
             text = demo.joinpath(name).read_text(encoding="utf-8")
             (directory / name).write_text(text, encoding="utf-8")
+        with settings.open("a", encoding="utf-8") as file:
+            base_url = f"http://127.0.0.1:{port}{MODEL_PATH}"
+            file.write(_MODEL.format(base_url=base_url, name=MODEL_NAME))
     return Launch(
         directory=directory,
         settings=settings,
         port=port,
         app_url=app_url,
         bot_token=bot_token,
-        signing_secret=secrets.token_hex(16),
+        signing_secret="" if app_token else secrets.token_hex(16),
+        app_token=app_token or "",
         key=base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
     )
 

@@ -65,6 +65,8 @@ class Page(Protocol):
 
     async def reset(self) -> Json: ...
 
+    async def socket(self, do: str) -> Json: ...
+
     async def wait_for(self, expression: str, timeout: float = 5.0) -> Json: ...
 
     async def changed(self, timeout: float) -> None: ...
@@ -95,6 +97,7 @@ class PageApi:
             "bot": self._bot,
             "fault": self._fault,
             "reset": self._reset,
+            "socket": self._socket,
         }
         return [
             web.get("/ui/state", self._state),
@@ -204,6 +207,12 @@ class PageApi:
 
     async def _reset(self, body: Json) -> Json:
         return await self._page.reset()
+
+    async def _socket(self, body: Json) -> Json:
+        what = _text(body, "do")
+        if what not in ("refresh", "drop", "silence"):
+            raise _BadBody("do must be refresh, drop or silence")
+        return await self._page.socket(what)
 
 
 def _handler(

@@ -156,6 +156,32 @@ def message_events(channel: Channel, message: Json, mentioned: bool) -> list[Jso
     return found
 
 
+def membership_event(channel: Channel, user_id: str, at: str) -> Json:
+    """The event of somebody who has joined a channel."""
+    return {
+        "type": "member_joined_channel",
+        "user": user_id,
+        "channel": channel.id,
+        "channel_type": "G" if channel.is_private else "C",
+        "team": TEAM_ID,
+        "event_ts": at,
+    }
+
+
+def revoked_event(at: str) -> Json:
+    """The event of a bot token that is no longer good."""
+    return {
+        "type": "tokens_revoked",
+        "tokens": {"oauth": [], "bot": [BOT_USER]},
+        "event_ts": at,
+    }
+
+
+def uninstalled_event(at: str) -> Json:
+    """The event of an app that was taken out of the workspace."""
+    return {"type": "app_uninstalled", "event_ts": at}
+
+
 def subscription(event: Json) -> str:
     """The name under which an app subscribes to an event."""
     if event["type"] == "message":

@@ -15,8 +15,9 @@ from bot.playground.controls import (
     client_problems,
     find,
 )
-from bot.playground.deliver import Carrier, Delivery
+from bot.playground.deliver import Carrier
 from bot.playground.notify import mentions
+from bot.playground.packet import Delivery
 from bot.playground.payloads import (
     action,
     command_form,
@@ -47,6 +48,7 @@ class People:
         """Type a slash command."""
         workspace = self._workspace
         channel = self._place(user_id, channel_id)
+        self._app()
         if workspace.users[user_id].team_id != TEAM_ID:
             raise NotPossible("commands are for people of this workspace")
         if not any(one["command"] == command for one in workspace.app.commands):
@@ -115,6 +117,7 @@ class People:
         `place` holds `channel` and `ts`, or `view_id`.
         """
         self._person(user_id)
+        self._app()
         if place.get("view_id") is not None:
             return await self._act_in_view(
                 user_id, place["view_id"], (action_id, block_id), value
@@ -164,6 +167,7 @@ class People:
     async def submit(self, user_id: str, view_id: str, values: Json) -> Json:
         """Fill a modal and submit it."""
         workspace = self._workspace
+        self._app()
         view = self._top_view(user_id, view_id)
         self._fill(user_id, view, values)
         views.refreshed(workspace, user_id, view)
@@ -208,20 +212,22 @@ class People:
         whole = view is not stack[-1]
         if whole and view is not stack[0]:
             raise NotPossible("another view lies over this one")
-        if whole or view["clear_on_close"]:
+        cleared = whole or view["clear_on_close"]
+        if cleared:
             views.close_all(workspace, user_id)
         else:
             views.close_top(workspace, user_id)
-        if not view["notify_on_close"]:
+        if not view["notify_on_close"] or not workspace.installed:
             return _NOTHING_SENT
         payload = interaction(workspace, "view_closed", user_id)
-        payload |= {"view": view, "is_cleared": whole}
+        payload |= {"view": view, "is_cleared": cleared}
         return (await self._carrier.interaction(payload)).outcome()
 
     async def open_home(self, user_id: str) -> Json:
         """Look at the app's Home tab."""
         workspace = self._workspace
         self._person(user_id)
+        self._app()
         if not workspace.app.has_home:
             raise NotPossible("this app has no Home tab")
         event: Json = {
@@ -245,6 +251,10 @@ class People:
             raise NotPossible(f"no such person: {user_id}")
         if user.deleted:
             raise NotPossible(f"{user.real_name} is deactivated")
+
+    def _app(self) -> None:
+        if not self._workspace.installed:
+            raise NotPossible("the app is not installed any more")
 
     def _place(self, user_id: str, channel_id: str) -> Channel:
         self._person(user_id)
@@ -290,6 +300,8 @@ def subscribed_events(
     workspace: Workspace, channel_id: str, message: Json
 ) -> list[Json]:
     """The events that the manifest subscribes to, of a new message."""
+    if not workspace.installed:
+        return []
     channel = workspace.channels[channel_id]
     found = mentions(message["text"], message.get("blocks", []))
     events = message_events(channel, message, BOT_USER in found.users)

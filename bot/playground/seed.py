@@ -152,6 +152,7 @@ class App:
     signing_secret: str
     verification_token: str
     manifest: Json
+    app_token: str = ""  # without one, no connection is opened
 
     def scopes(self, granted_optional: frozenset[str] | None) -> frozenset[str]:
         """The granted bot scopes; None grants all the optional ones."""
@@ -178,6 +179,11 @@ class App:
         """The event types that are delivered."""
         settings = self.manifest.get("settings", {})
         return frozenset(settings.get("event_subscriptions", {}).get("bot_events", ()))
+
+    @property
+    def socket_mode(self) -> bool:
+        """Whether the app is reached by its own WebSockets."""
+        return bool(self.manifest.get("settings", {}).get("socket_mode_enabled"))
 
     @property
     def has_home(self) -> bool:

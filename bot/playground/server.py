@@ -13,15 +13,22 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from bot.playground.child import Attached, Bot
-from bot.playground.deliver import ACK_SECONDS, RETRY_SECONDS, Carrier, Delivery
+from bot.playground.admin import Administrator
+from bot.playground.child import Attached, Bot, BotTrouble
+from bot.playground.deliver import ACK_SECONDS, RETRY_SECONDS, Carrier
 from bot.playground.exchange import Exchange
 from bot.playground.front import BODY_MAX, guard, page_routes
+from bot.playground.http import Http
 from bot.playground.log import Log
+from bot.playground.packet import Delivery, Transport
 from bot.playground.page_api import PageApi, told
 from bot.playground.page_state import holds, page_state, tool_log
 from bot.playground.people import People, subscribed_events
 from bot.playground.seed import APP_ID, BOT_USER, DEFAULT, TEAM_ID, App, Clock, Seed
+from bot.playground.socket import PATH as SOCKET_PATH
+from bot.playground.socket import Sockets
+from bot.playground.standin import PATH as MODEL_PATH
+from bot.playground.standin import StandIn
 from bot.playground.state import Workspace
 from bot.playground.web_api import WebApi
 
@@ -30,9 +37,11 @@ Json = dict[str, Any]
 HOST = "127.0.0.1"
 LOOK_SECONDS = 0.05
 SHUTDOWN_SECONDS = 1.0
+CONNECT_SECONDS = 30.0
+HTTP, SOCKET = "http", "socket"
 
 
-class Playground:
+class Playground(Administrator):
     """A workspace with one app in it, served on a port of this machine."""
 
     team_id = TEAM_ID
@@ -43,6 +52,7 @@ class Playground:
         self,
         *,
         manifest: Json,
+        mode: str = HTTP,
         app_url: str = "http://127.0.0.1:3031",
         port: int = 0,
         token: str | None = None,
@@ -51,34 +61,37 @@ class Playground:
         bot: Bot | None = None,
         demo_log: Path | None = None,
         bot_token: str | None = None,
+        app_token: str | None = None,
         signing_secret: str | None = None,
         ack_seconds: float = ACK_SECONDS,
         retry_seconds: tuple[float, ...] = RETRY_SECONDS,
     ) -> None:
         self.token = token or secrets.token_urlsafe(18)
+        self.mode = mode
         self.bot_token = bot_token or new_bot_token()
+        self.app_token = app_token or new_app_token()
         self.signing_secret = signing_secret or secrets.token_hex(16)
         self.port = port
         self.demo_log = demo_log
         app = App(
             bot_token=self.bot_token,
+            app_token=self.app_token,
             signing_secret=self.signing_secret,
             verification_token=secrets.token_hex(12),
-            manifest=manifest,
+            manifest=_switched(manifest, socket_mode=mode == SOCKET),
         )
-        self.workspace = Workspace(seed, app, clock)
+        workspace = Workspace(seed, app, clock)
         self._seed = seed
         self._log = Log()
-        self._carrier = Carrier(
-            self.workspace,
-            self._log,
-            app_url,
-            ack_seconds=ack_seconds,
-            retry_seconds=retry_seconds,
-        )
+        self._http = Http(app, clock, app_url, ack_seconds=ack_seconds)
+        self._sockets = Sockets(workspace, self._log, ack_seconds=ack_seconds)
+        transport: Transport = self._sockets if mode == SOCKET else self._http
+        carrier = Carrier(workspace, self._log, transport, retry_seconds=retry_seconds)
+        super().__init__(workspace, carrier)
         self._people = People(self.workspace, self._carrier)
         self._exchange = Exchange(self._log)
         self._api = WebApi(self.workspace, self._exchange)
+        self._standin = StandIn(self._exchange, clock)
         self._bot: Bot = bot or Attached(app_url)
         self._runner: web.AppRunner | None = None
         self._closing = False
@@ -97,6 +110,8 @@ class Playground:
                 web.route("GET", "/api/{method}", self._api.handle),
                 web.route("POST", "/api/{method}", self._api.handle),
                 web.post("/response/{name}", self._api.handle_return),
+                web.get(SOCKET_PATH, self._sockets.handle),
+                *self._standin.routes(),
                 *PageApi(self).routes(),
                 *page_routes(),
             ]
@@ -113,6 +128,7 @@ class Playground:
             raise
         self.port = self._runner.addresses[0][1]
         self._people.return_url = f"{self.url}/response/"
+        self.workspace.socket_url = f"ws://{HOST}:{self.port}{SOCKET_PATH}"
         await self._carrier.open()
         return self
 
@@ -145,13 +161,18 @@ class Playground:
         return f"{self.url}/?token={self.token}"
 
     @property
+    def model_url(self) -> str:
+        """The base URL of the stand-in model."""
+        return self.url + MODEL_PATH
+
+    @property
     def app_url(self) -> str:
         """Where the app is; a test that starts its app later sets it then."""
-        return self._carrier.app_url
+        return self._http.app_url
 
     @app_url.setter
     def app_url(self, url: str) -> None:
-        self._carrier.app_url = url
+        self._http.app_url = url
         if isinstance(self._bot, Attached):
             self._bot.app_url = url
 
@@ -172,8 +193,19 @@ class Playground:
 
     async def state(self) -> Json:
         """The workspace in the shape of `/ui/state`."""
-        bot = "up" if await self._bot.is_up() else "down"
-        return page_state(self.workspace, bot=bot, tools=tool_log(self.demo_log))
+        bot = await self._bot_state()
+        state = page_state(self.workspace, bot=bot, tools=tool_log(self.demo_log))
+        if self.mode == SOCKET:
+            state["socket"] = {"connections": self._sockets.listening}
+        return state
+
+    async def _bot_state(self) -> str:
+        """Whether the bot can be reached: in Socket Mode, whether it listens."""
+        if self.mode == SOCKET and not self._sockets.listening:
+            return "down"
+        if self.mode == SOCKET and isinstance(self._bot, Attached):
+            return "up"
+        return "up" if await self._bot.is_up() else "down"
 
     def log(self, since: int = 0) -> list[Json]:
         """The wire log after entry number `since`."""
@@ -192,7 +224,7 @@ class Playground:
         """Wait until a condition holds; `ok` is false when the time is up."""
         deadline = time.monotonic() + timeout
         while True:
-            bot = "up" if await self._bot.is_up() else "down"
+            bot = await self._bot_state()
             tools = tool_log(self.demo_log)
             if holds(expression, self.workspace, bot=bot, tools=tools):
                 return {"ok": True}
@@ -250,7 +282,19 @@ class Playground:
 
     async def start_bot(self) -> Json:
         """Start the bot's process; answers when it is ready."""
-        return await told(self._done(self._bot.start()))
+        return await told(self._done(self.bring_up()))
+
+    async def bring_up(self) -> None:
+        """Start the bot; returns when it can be reached, else raises."""
+        await self._bot.start()
+        await self._reached()
+
+    async def _reached(self) -> None:
+        if self.mode == SOCKET and not (await self._connected())["ok"]:
+            raise BotTrouble("the bot is ready, but opened no connection")
+
+    async def _connected(self) -> Json:
+        return await self.wait_for("bot:up", CONNECT_SECONDS)
 
     async def _done(self, work: Any) -> Json:
         await work
@@ -266,7 +310,24 @@ class Playground:
 
     async def reset(self) -> Json:
         """Go back to the seed and give the bot an empty database."""
-        return await told(self._done(self._bot.anew(self._forget)))
+        return await told(self._done(self._anew()))
+
+    async def _anew(self) -> None:
+        await self._bot.anew(self._forget)
+        await self._reached()
+
+    async def socket(self, do: str) -> Json:
+        """Do to the app's connections what Slack or the network may do."""
+        acts = {
+            "refresh": self._sockets.refresh,
+            "drop": self._sockets.drop,
+            "silence": self._sockets.silence,
+        }
+        if self.mode != SOCKET:
+            return {"ok": False, "error": "the app is not in Socket Mode"}
+        if not await acts[do]():
+            return {"ok": False, "error": "the app has no connection"}
+        return {"ok": True}
 
     def _forget(self) -> None:
         self._exchange.faults.clear()
@@ -279,33 +340,18 @@ class Playground:
         for method, fault in self._seed.faults.items():
             self._api.set_fault(method, fault)
 
-    # What an administrator does; for scripts and tests
-
-    def deactivate(self, user_id: str) -> None:
-        """Deactivate a person."""
-        self.workspace.set_user(user_id, deleted=True)
-
-    def set_group_members(self, group_id: str, *user_ids: str) -> None:
-        """Say who is in a user group."""
-        self.workspace.set_group(group_id, users=user_ids)
-
-    def archive(self, channel_id: str) -> None:
-        """Archive a channel."""
-        self.workspace.set_channel(channel_id, is_archived=True)
-
-    def invite(self, channel_id: str, user_id: str = BOT_USER) -> None:
-        """Put somebody, by default the bot, into a channel."""
-        members = self.workspace.channels[channel_id].members
-        if user_id not in members:
-            self.workspace.set_channel(channel_id, members=(*members, user_id))
-
-    def kick(self, channel_id: str, user_id: str = BOT_USER) -> None:
-        """Take somebody, by default the bot, out of a channel."""
-        members = self.workspace.channels[channel_id].members
-        left = tuple(one for one in members if one != user_id)
-        self.workspace.set_channel(channel_id, members=left)
-
 
 def new_bot_token() -> str:
     """A bot token of the usual shape."""
     return f"xoxb-{secrets.randbelow(10**12)}-{secrets.token_hex(12)}"
+
+
+def new_app_token() -> str:
+    """An app-level token of the usual shape."""
+    return f"xapp-1-{APP_ID}-{secrets.randbelow(10**13)}-{secrets.token_hex(32)}"
+
+
+def _switched(manifest: Json, *, socket_mode: bool) -> Json:
+    """The manifest with Socket Mode turned on or off, as in the app's settings."""
+    settings = {**manifest.get("settings", {}), "socket_mode_enabled": socket_mode}
+    return {**manifest, "settings": settings}

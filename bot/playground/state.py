@@ -31,6 +31,10 @@ from bot.playground.seed import (
 TRIGGER_SECONDS = 3.0
 RETURN_SECONDS = 30 * 60.0
 RETURN_USES = 5
+TICKET_SECONDS = 30.0
+# What calls with a token that is no longer good are answered.
+UNINSTALLED = "account_inactive"
+REVOKED = "token_revoked"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +69,7 @@ class Workspace:
         self._last_ts = 0
         self._listeners: list[Callable[[], None]] = []
         self.on_bot_post: Callable[[str, Json], None] | None = None
+        self.socket_url = ""
         self._load(seed)
 
     def _load(self, seed: Seed) -> None:
@@ -88,6 +93,14 @@ class Workspace:
         self.inputs: dict[tuple[str, str], dict[str, Json]] = {}
         self.triggers: dict[str, Trigger] = {}
         self.return_paths: dict[str, ReturnPath] = {}
+        self.tickets: dict[str, float] = {}
+        # Set when the app is uninstalled or its token revoked: what calls are told.
+        self.refuses_token: str | None = None
+
+    @property
+    def installed(self) -> bool:
+        """Whether the app is still in the workspace."""
+        return self.refuses_token != UNINSTALLED
 
     @contextmanager
     def change(self) -> Iterator[None]:
@@ -296,6 +309,22 @@ class Workspace:
         with self.change():
             self.return_paths[name] = replace(path, uses=path.uses + 1)
         return path
+
+    def new_ticket(self) -> str:
+        """The right to open one connection."""
+        name = secrets.token_urlsafe(18)
+        self.tickets[name] = self.clock()
+        return name
+
+    def use_ticket(self, name: str) -> bool:
+        """Whether a ticket was good; it is not any more."""
+        made = self.tickets.pop(name, None)
+        return made is not None and self.clock() - made <= TICKET_SECONDS
+
+    def refuse_token(self, code: str) -> None:
+        """From now on refuse the bot's token with this code."""
+        with self.change():
+            self.refuses_token = code
 
     # People, groups and channels
 

@@ -10,19 +10,21 @@ from aiohttp import web
 
 from bot.playground.answers import take_return
 from bot.playground.calls import Call, Refusal
-from bot.playground.exchange import Exchange, Reply, parsed_fault
+from bot.playground.exchange import Exchange, Reply, parsed_fault, shown_headers
+from bot.playground.methods_apps import METHODS as APPS
 from bot.playground.methods_channels import METHODS as CHANNELS
 from bot.playground.methods_chat import METHODS as CHAT
 from bot.playground.methods_people import METHODS as PEOPLE
 from bot.playground.methods_views import METHODS as VIEWS
 from bot.playground.seed import Json
-from bot.playground.state import Workspace
+from bot.playground.state import REVOKED, UNINSTALLED, Workspace
 
-METHODS = {**CHAT, **PEOPLE, **CHANNELS, **VIEWS}
+METHODS = {**CHAT, **PEOPLE, **CHANNELS, **VIEWS, **APPS}
 # The one method that Slack answers without a token.
 OPEN_METHODS = ("api.test",)
-# The name of response URLs in faults and in the log.
+# The names of response URLs and of the stand-in model in faults and in the log.
 RETURN = "response_url"
+STANDIN = "standin"
 
 
 class WebApi:
@@ -34,7 +36,7 @@ class WebApi:
 
     def set_fault(self, method: str, fault: str, times: int | None = None) -> None:
         """Make a method fail from now on; an empty fault ends that."""
-        if method not in METHODS and method != RETURN:
+        if method not in METHODS and method not in (RETURN, STANDIN):
             raise ValueError(f"unknown method: {method}")
         if fault:
             self._exchange.faults[method] = parsed_fault(fault, times)
@@ -81,6 +83,8 @@ class WebApi:
         if name in OPEN_METHODS or body.get("error") in _UNKNOWN_CALLER:
             return Reply(body=body)
         scopes = ",".join(sorted(self._workspace.scopes))
+        if name in APPS:
+            scopes = "connections:write"
         return Reply(body=body, headers={"x-oauth-scopes": scopes})
 
     def _body(
@@ -93,23 +97,32 @@ class WebApi:
             if method is None:
                 raise Refusal("unknown_method", req_method=name)
             if name not in OPEN_METHODS:
-                self._check_token(_token(request, args))
+                self._check_token(_token(request, args), method.app_level)
             call = Call(workspace=self._workspace, args=args)
             call.require(*method.scopes)
             return {"ok": True, **method.run(call)}
         except Refusal as refusal:
             return refusal.body
 
-    def _check_token(self, token: str | None) -> None:
+    def _check_token(self, token: str | None, app_level: bool) -> None:
         if not token:
             raise Refusal("not_authed")
-        if token.startswith("xapp-"):
+        if token.startswith("xoxb-" if app_level else "xapp-"):
             raise Refusal("not_allowed_token_type")
-        if token != self._workspace.app.bot_token:
+        app = self._workspace.app
+        if token != (app.app_token if app_level else app.bot_token):
             raise Refusal("invalid_auth")
+        if not app_level and self._workspace.refuses_token is not None:
+            raise Refusal(self._workspace.refuses_token)
 
 
-_UNKNOWN_CALLER = ("not_authed", "invalid_auth", "unknown_method")
+_UNKNOWN_CALLER = (
+    "not_authed",
+    "invalid_auth",
+    "unknown_method",
+    UNINSTALLED,
+    REVOKED,
+)
 
 
 def _token(request: web.Request, args: Json) -> str | None:
@@ -142,7 +155,5 @@ _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 def _shown(request: web.Request, args: Json) -> Json:
-    headers = dict(request.headers)
-    if "Authorization" in headers:
-        headers["Authorization"] = "Bearer …"
+    headers = shown_headers(request)
     return {"http": request.method, "headers": headers, "args": args}

@@ -52,6 +52,11 @@ def channel(channel_id: str) -> Element:
     return {"type": "channel", "channel_id": channel_id}
 
 
+def linked(words: str, address: str) -> Element:
+    """A link of ours to a message in the same workspace; never to anybody's else."""
+    return {"type": "link", "url": address, "text": words}
+
+
 # -- parts and blocks -----------------------------------------------------------------
 
 
@@ -86,11 +91,16 @@ def small(words: str) -> Block:
 
 def button(label: str, decision: str, value: str, style: Style = "") -> Element:
     """A control; its label is always ours."""
+    return control(label, action_id(decision), value, style)
+
+
+def control(label: str, action: str, value: str, style: Style = "") -> Element:
+    """A control under an action id of its own."""
     if len(label) > LABEL:
         raise ValueError(f"the label {label!r} is over {LABEL} characters")
     made: Element = {
         "type": "button",
-        "action_id": action_id(decision),
+        "action_id": action,
         "text": {"type": "plain_text", "text": label, "emoji": False},
         "value": value,
     }

@@ -14,8 +14,9 @@ from functools import wraps
 from typing import Any
 
 import structlog
-from slack_bolt.async_app import AsyncApp
+from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import StoreError
@@ -56,6 +57,19 @@ def make_app(client: AsyncWebClient, identity: Identity) -> AsyncApp:
         ssl_check_enabled=True,
         url_verification_enabled=True,
     )
+
+
+async def dispatched(app: AsyncApp, body: dict[str, Any]) -> BoltResponse | None:
+    """What the listeners answer to a checked body; None when Bolt itself failed.
+
+    The body is handed over as Bolt's Socket Mode adapter does it, whatever way it came.
+    """
+    try:
+        asked = AsyncBoltRequest(body=body, mode="socket_mode")
+        return await app.async_dispatch(asked)
+    except Exception:
+        log.error("dispatch_failed", exc_info=True)
+        return None
 
 
 def guarded(listener: Listener, apology: Apology) -> Listener:

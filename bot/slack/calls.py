@@ -33,9 +33,14 @@ async def answer(call: Awaitable[AsyncSlackResponse]) -> Json:
 
 
 async def all_pages(
-    page: Callable[[str | None], Awaitable[AsyncSlackResponse]], key: str
+    page: Callable[[str | None], Awaitable[AsyncSlackResponse]],
+    key: str,
+    enough: int | None = None,
 ) -> list[Any]:
-    """The list under `key` of every page; `page` takes a cursor."""
+    """The list under `key` of every page; `page` takes a cursor.
+
+    With `enough`, of no more pages than it takes to have so many.
+    """
     items: list[Any] = []
     cursor: str | None = None
     for _ in range(_MOST_PAGES):
@@ -44,6 +49,8 @@ async def all_pages(
         if not isinstance(found, list):
             raise DeliveryError("unreadable", temporary=True)
         items += found
+        if enough is not None and len(items) >= enough:
+            return items
         following = (data.get("response_metadata") or {}).get("next_cursor")
         if not following:
             return items

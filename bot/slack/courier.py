@@ -16,13 +16,15 @@ from bot.ports import CardView, MessageRow
 from bot.slack.delivery import Desk, deliver
 from bot.slack.failures import Failure, Refusal, refusal
 from bot.slack.fallback import react, react_again
-from bot.slack.render import request
+from bot.slack.render import request, run
 
 log = structlog.get_logger(__name__)
 
 BATCH = 200
 #: Slack takes about one post per second and channel, with bursts (slack-facts §4.1).
 BURST, PACE = 4, 1.0
+#: Edits of run cards: one card this often, all of a workspace so many a minute.
+EDIT_EVERY, EDITS_PER_MINUTE, MINUTE = 3.0, 30, 60.0
 #: More lanes than this are not kept in mind once they have rested.
 MOST_LANES = 1_000
 #: Longest sleep without a wake-up, in seconds.
@@ -40,12 +42,17 @@ class SlackCourier:
         self._busy: dict[str, asyncio.Task[None]] = {}
         self._paused_until = 0.0
         self._spent: dict[str, tuple[float, float]] = {}  # channel -> tokens, since
+        self._edits = RunEdits()
         #: Slack's word for why our token is refused; "" while it works.
         self.token_error = ""
 
     def unfit(self, view: CardView) -> str | None:
         """Why this request cannot be shown in full on a card (T29)."""
         return request.fits(view)
+
+    def spills(self, words: str) -> bool:
+        """Whether a model's final words need a message of their own."""
+        return run.spills(words)
 
     def wake(self) -> None:
         """Something may be due."""
@@ -103,6 +110,7 @@ class SlackCourier:
             if lane in self._busy:
                 continue
             wait = self._pace(lane, clock.monotonic())
+            wait = max(wait, self._edits.wait(row, clock.monotonic()))
             if wait > 0:
                 waits.append(wait)
                 continue
@@ -168,6 +176,33 @@ class SlackCourier:
     def _pause(self, desk: Desk, seconds: float) -> None:
         until = desk.parts.clock.monotonic() + seconds
         self._paused_until = max(self._paused_until, until)
+
+
+class RunEdits:
+    """When a run's card may be edited: every 3 s, and 30 times a minute in all.
+
+    Request cards are never held back by it: settling one always goes first.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[int, float] = {}
+        self._recent: list[float] = []
+
+    def wait(self, row: MessageRow, now: float) -> float:
+        """0 when this edit may go out now (and then it counts), else how long not."""
+        if row.kind != "run" or not row.ts:
+            return 0.0
+        self._recent = [at for at in self._recent if now - at < MINUTE]
+        own = self._last.get(row.id, now - EDIT_EVERY) + EDIT_EVERY - now
+        shared = 0.0
+        if len(self._recent) >= EDITS_PER_MINUTE:
+            shared = self._recent[0] + MINUTE - now
+        if own > 0 or shared > 0:
+            return max(own, shared)
+        self._last = {k: at for k, at in self._last.items() if now - at < MINUTE}
+        self._last[row.id] = now
+        self._recent.append(now)
+        return 0.0
 
 
 def lane_of(row: MessageRow) -> str:

@@ -44,6 +44,7 @@ class Desk:
     client: AsyncWebClient
     people: SlackPeople
     sign: Sign
+    changed: Callable[[str], None] = lambda _: None  # a card of this run was drawn
 
 
 async def deliver(desk: Desk, row: MessageRow) -> Refusal | None:
@@ -53,6 +54,7 @@ async def deliver(desk: Desk, row: MessageRow) -> Refusal | None:
             await _neutralise(desk, row)
         elif row.kind in ("request", "run"):
             await _card(desk, row)
+            desk.changed(row.run)
         else:
             await _words(desk, row)
     except FAILURES as error:
@@ -175,7 +177,8 @@ async def view_of(desk: Desk, row: MessageRow) -> CardView:
 def draw(desk: Desk, row: MessageRow, view: CardView) -> Message:
     """A card, from the store as it is now (T24)."""
     if row.kind == "run":
-        return run.card(view, desk.sign)
+        part = row.body.get("part")
+        return run.answer(view) if part == "answer" else run.card(view, desk.sign)
     return request.card(view, desk.sign, direct=is_direct(row))
 
 
@@ -225,7 +228,10 @@ async def _words(desk: Desk, row: MessageRow) -> None:
     what = str(row.body["what"])
     if what == "decided_and_ended" and row.sent:
         what = "ended"  # the decision was told before the end could join it
-    drawn = WORDS[what](view, row.body)
+    if what == "link":
+        drawn = news.link(view, await _address(desk, row, view))
+    else:
+        drawn = WORDS[what](view, row.body)
     for channel, thread in await _where(desk, row, view):
         await desk.client.chat_postMessage(
             channel=channel,
@@ -243,6 +249,7 @@ WORDS: dict[str, Callable[[CardView, dict[str, Any]], Message]] = {
     "ended": lambda view, _: news.ended(view),
     "decided_and_ended": lambda view, _: news.decided_and_ended(view),
     "unknown": lambda view, _: news.unknown(view),
+    "run_ended": lambda view, _: news.run_ended(view),
     "undeliverable": lambda view, body: news.undeliverable(
         view, str(body["place"]), card=str(body["card"]), code=str(body["code"])
     ),
@@ -257,6 +264,8 @@ async def _where(
 ) -> list[tuple[str, str | None]]:
     """The thread of the card where the requester can read it, else a direct message."""
     requester = view.run.requester
+    if row.body["what"] == "link" and not row.body.get("direct"):
+        return [(view.run.channel, view.run.thread)]
     if row.kind == "notice" or row.body.get("direct"):
         return [(requester, None)]
     card = _thread_card(row, view)
@@ -273,6 +282,15 @@ async def _where(
     if row.body["what"] in FOR_ALL and failed:
         return [*told, thread]
     return told
+
+
+async def _address(desk: Desk, row: MessageRow, view: CardView) -> str:
+    """The permalink of a run's card."""
+    card = next(m for m in view.messages if m.kind == "run" and m.ts)
+    reply = await desk.client.chat_getPermalink(
+        channel=card.channel, message_ts=card.ts
+    )
+    return str(reply["permalink"])
 
 
 def _thread_card(row: MessageRow, view: CardView) -> MessageRow | None:

@@ -13,7 +13,8 @@ from dataclasses import replace
 import structlog
 
 from bot.core.policy import by_approvers
-from bot.engine.asking import MOST_DIRECT, add_card
+from bot.engine.approvers import MOST_DIRECT
+from bot.engine.asking import add_card
 from bot.ports import CardView, MessageRow, Tx
 from bot.slack.delivery import (
     LITERAL,

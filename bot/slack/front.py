@@ -12,13 +12,16 @@ import asyncio
 import hashlib
 import hmac
 import json
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qsl
 
 import structlog
 from aiohttp import web
-from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
+from slack_bolt.async_app import AsyncApp
+
+from bot.slack.bolt import dispatched
 
 log = structlog.get_logger(__name__)
 
@@ -29,6 +32,8 @@ BODY_SECONDS = 10.0
 #: How old a request may be, and how far ahead of our clock, in seconds (T2).
 OLDEST, NEWEST = 300, 60
 MOST_FIELDS = 64
+#: How long accepted bodies are remembered, in seconds, and how many.
+REMEMBERED, MOST_REMEMBERED = 600, 20_000
 
 EVENTS = frozenset({"url_verification", "event_callback", "app_rate_limited"})
 INTERACTIONS = frozenset(
@@ -44,11 +49,18 @@ class Door:
     """One aiohttp handler: verify, bound, parse, check, dispatch."""
 
     def __init__(
-        self, app: AsyncApp, signing_secret: str, seconds: Callable[[], float]
+        self,
+        app: AsyncApp,
+        signing_secret: str,
+        seconds: Callable[[], float],
+        repeated: Callable[[], Awaitable[None]],
     ) -> None:
         self._app = app
         self._secret = signing_secret.encode()
         self._seconds = seconds
+        self._seen = Seen(seconds)
+        #: Called for a body that was accepted before.
+        self._repeated = repeated
 
     async def handle(self, request: web.Request) -> web.Response:
         """Answer one POST to /slack/events."""
@@ -58,14 +70,24 @@ class Door:
         if isinstance(raw, web.Response):
             return raw
         if not self._authentic(request, raw):
+            if _is_certificate_check(raw):
+                return web.Response()
             log.warning("request_refused", status=401, size=len(raw))
             return web.Response(status=401)
+        signature = request.headers["X-Slack-Signature"]
+        if self._seen.before(signature):
+            await self._repeated()
+            return web.Response()
         try:
             body = parsed(raw, request.content_type)
         except Malformed as error:
+            self._seen.forget(signature)
             log.warning("request_malformed", status=400, what=str(error))
             return web.Response(status=400)
-        return await self._dispatch(body)
+        answer = await self._dispatch(body)
+        if answer.status >= 500:
+            self._seen.forget(signature)
+        return answer
 
     async def _read(self, request: web.Request) -> bytes | web.Response:
         if request.content_length is not None and request.content_length > MOST_BYTES:
@@ -96,17 +118,48 @@ class Door:
         )
 
     async def _dispatch(self, body: dict[str, Any]) -> web.Response:
-        try:
-            asked = AsyncBoltRequest(body=body, mode="socket_mode")
-            answer = await self._app.async_dispatch(asked)
-        except Exception:
-            log.error("dispatch_failed", exc_info=True)
+        answer = await dispatched(self._app, body)
+        if answer is None:
             return web.Response(status=500)
         return web.Response(
             status=answer.status,
             body=(answer.body or "").encode(),
             content_type=_content_type(answer.headers),
         )
+
+
+class Seen:
+    """The signatures of accepted bodies, for as long as one could be sent again (T2).
+
+    Kept in memory: after a restart a repeat meets handlers that are idempotent anyway.
+    """
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._times: OrderedDict[str, float] = OrderedDict()
+
+    def before(self, signature: str) -> bool:
+        """Whether this body was accepted before; from now on it was."""
+        now = self._seconds()
+        then = self._times.get(signature)
+        if then is not None and now - then <= REMEMBERED:
+            return True
+        while self._times:
+            oldest = next(iter(self._times.values()))
+            if now - oldest <= REMEMBERED and len(self._times) < MOST_REMEMBERED:
+                break
+            self._times.popitem(last=False)
+        self._times[signature] = now
+        return False
+
+    def forget(self, signature: str) -> None:
+        """What was not accepted after all, or failed here, may come again."""
+        self._times.pop(signature, None)
+
+
+def _is_certificate_check(raw: bytes) -> bool:
+    """Slack's look at our certificate is unsigned; it is answered, no more (T6)."""
+    return len(raw) < 200 and raw.startswith(b"ssl_check=1") and b"command" not in raw
 
 
 def _content_type(headers: dict[str, Any]) -> str:
@@ -129,6 +182,15 @@ def parsed(raw: bytes, content_type: str) -> dict[str, Any]:
     raise Malformed("neither a command nor a payload")
 
 
+def checked(kind: str, payload: object) -> dict[str, Any]:
+    """A payload of Socket Mode, checked as those of the front door are."""
+    if kind == "command":
+        if not isinstance(payload, dict):
+            raise Malformed("not a command")
+        return command({k: v for k, v in payload.items() if isinstance(v, str)})
+    return _event(payload) if kind == "event" else interaction(payload)
+
+
 def interaction(body: object) -> dict[str, Any]:
     """An interaction of the shape that Bolt and our handlers rely on."""
     if not isinstance(body, dict) or body.get("type") not in INTERACTIONS:
@@ -138,6 +200,8 @@ def interaction(body: object) -> dict[str, Any]:
         _check_actions(body)
     if body["type"].startswith("view_") and not isinstance(body.get("view"), dict):
         raise Malformed("no view")
+    if body["type"] == "view_submission":
+        _check_submission(body["view"])
     for key in ("team", "enterprise", "channel", "container", "message", "view"):
         if not isinstance(body.get(key), dict | None):
             raise Malformed(f"{key} is not an object")
@@ -168,6 +232,22 @@ def _check_actions(body: dict[str, Any]) -> None:
     for key in ("type", "action_id", "block_id"):
         if not isinstance(action.get(key), str):
             raise Malformed(f"the action has no {key}")
+
+
+def _check_submission(view: dict[str, Any]) -> None:
+    for key in ("id", "callback_id", "private_metadata"):
+        if not isinstance(view.get(key), str):
+            raise Malformed(f"the view has no {key}")
+    state = view.get("state")
+    values = state.get("values") if isinstance(state, dict) else None
+    if not isinstance(values, dict):
+        raise Malformed("the view has no values")
+    for fields in values.values():
+        one_of_ours = isinstance(fields, dict) and all(
+            isinstance(field, dict) for field in fields.values()
+        )
+        if not one_of_ours:
+            raise Malformed("a value is not an object")
 
 
 def _event(body: object) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from bot.bound import BoundCommand
 from bot.config import Settings
 
 #: Where Slack delivers to, below `public_url`.
@@ -27,7 +28,7 @@ NO_ADDRESS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A slash command of ours, without the prefix of the settings."""
+    """A slash command; of ours, without slash and prefix."""
 
     name: str
     description: str
@@ -35,6 +36,11 @@ class Command:
 
 
 COMMANDS = (
+    Command(
+        name="run",
+        description="Have something done, in your own words",
+        usage_hint="restart the api and tell me if it is healthy",
+    ),
     Command(
         name="tool",
         description="Call a tool; whoever must agree is asked first",
@@ -58,14 +64,17 @@ SCOPES = (
     "usergroups:read",
     "channels:read",
     "groups:read",
+    "app_mentions:read",
 )
+EVENTS = ("app_mention", "app_home_opened")
 #: With them a post whose reply was lost is found again; without, it is repeated.
 OPTIONAL_SCOPES = ("channels:history", "groups:history", "im:history")
 
 
-def manifest(settings: Settings) -> dict[str, Any]:
-    """The manifest as Slack reads it."""
+def manifest(settings: Settings, *, socket_mode: bool = False) -> dict[str, Any]:
+    """The manifest as Slack reads it; in Socket Mode it has no addresses."""
     url = f"{settings.public_url or PLACEHOLDER}{EVENTS_PATH}"
+    address = {} if socket_mode else {"request_url": url}
     return {
         "display_information": {
             "name": "Countersign",
@@ -74,26 +83,40 @@ def manifest(settings: Settings) -> dict[str, Any]:
         },
         "features": {
             "app_home": {
-                "home_tab_enabled": False,
+                "home_tab_enabled": True,
                 "messages_tab_enabled": True,
                 # People type the commands there, too.
                 "messages_tab_read_only_enabled": False,
             },
             "bot_user": {"display_name": "Countersign", "always_online": True},
             "slash_commands": [
-                _command(command, settings, url) for command in COMMANDS
+                _drawn(command, {} if socket_mode else {"url": url})
+                for command in commands(settings)
             ],
         },
         "oauth_config": {
             "scopes": {"bot": list(SCOPES), "bot_optional": list(OPTIONAL_SCOPES)}
         },
         "settings": {
-            "interactivity": {"is_enabled": True, "request_url": url},
+            "event_subscriptions": {**address, "bot_events": list(EVENTS)},
+            "interactivity": {"is_enabled": True, **address},
             "org_deploy_enabled": False,
-            "socket_mode_enabled": False,
+            "socket_mode_enabled": socket_mode,
             "token_rotation_enabled": False,
         },
     }
+
+
+def commands(settings: Settings) -> Iterator[Command]:
+    """Every command of the app, named as people type it."""
+    for command in COMMANDS:
+        yield replace(command, name=settings.slash(command.name))
+    for bound in settings.command:
+        yield Command(
+            name=bound.name,
+            description=bound.description or _described(bound),
+            usage_hint=" ".join(bound.arguments),
+        )
 
 
 def as_yaml(value: dict[str, Any], comment: str = "") -> str:
@@ -107,10 +130,15 @@ def as_json(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def _command(command: Command, settings: Settings, url: str) -> dict[str, Any]:
+def _described(bound: BoundCommand) -> str:
+    """What a command without a description of its own says of itself."""
+    return f"Calls the tool {bound.tool}" if bound.tool else "Starts a run"
+
+
+def _drawn(command: Command, address: dict[str, str]) -> dict[str, Any]:
     drawn: dict[str, Any] = {
-        "command": settings.command(command.name),
-        "url": url,
+        "command": command.name,
+        **address,
         "description": command.description,
         # Arguments are to arrive as they were typed (design §7).
         "should_escape": False,

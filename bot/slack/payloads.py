@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.ports import Identity, Tenant
+from bot.slack.ids import REASON_BLOCK, REASON_FIELD
 
 Json = dict[str, Any]
 
@@ -24,8 +25,21 @@ class Pressed:
     channel: str
     ts: str
     private: bool  # on an ephemeral message
+    home: bool  # on the Home tab of whoever pressed it
     ours: bool  # the message was posted by this app
     response_url: str
+    trigger: str  # lets us open one form within seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submitted:
+    """A form that somebody filled in and sent off."""
+
+    user: str
+    callback_id: str
+    token: str
+    reason: str  # as it was typed
+    block: str  # where an error can be shown; "" when there is no such place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +52,32 @@ class Typed:
     text: str
     response_url: str
     delivery: str  # names this very command: a repeat has the same
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mentioned:
+    """Somebody named the app in a message."""
+
+    user: str
+    channel: str
+    text: str
+    thread: str  # ts of the thread it belongs to, or that it may begin
+    event: str  # names this very event: a repeat has the same
+
+
+def mentioned(body: Json) -> Mentioned | None:
+    """An app_mention of a person; None for one of another app, or without a place."""
+    event = body.get("event") or {}
+    fields = {key: event.get(key) for key in ("user", "channel", "ts")}
+    if event.get("bot_id") or not all(isinstance(v, str) for v in fields.values()):
+        return None
+    return Mentioned(
+        user=str(fields["user"]),
+        channel=str(fields["channel"]),
+        text=str(event.get("text") or ""),
+        thread=str(event.get("thread_ts") or fields["ts"]),
+        event=str(body.get("event_id") or fields["ts"]),
+    )
 
 
 def same_installation(body: Json, identity: Identity) -> bool:
@@ -80,9 +120,36 @@ def pressed(body: Json, identity: Identity) -> Pressed:
         channel=str(channel or ""),
         ts=str(container.get("message_ts") or message.get("ts") or ""),
         private=container.get("is_ephemeral") is True,
+        home=_is_home(container, body.get("view") or {}),
         ours=_ours(message, identity),
         response_url=str(body.get("response_url") or ""),
+        trigger=str(body.get("trigger_id") or ""),
     )
+
+
+def submitted(body: Json) -> Submitted:
+    """The form of a view_submission payload."""
+    view = body["view"]
+    fields = view["state"]["values"].get(REASON_BLOCK)
+    typed = (fields or {}).get(REASON_FIELD, {}).get("value")
+    return Submitted(
+        user=str(body["user"]["id"]),
+        callback_id=view["callback_id"],
+        token=view["private_metadata"],
+        reason=typed if isinstance(typed, str) else "",
+        block=REASON_BLOCK if fields is not None else "",
+    )
+
+
+def home_opened(body: Json) -> str:
+    """Who opened the Home tab; "" when it was another tab of the app."""
+    event = body.get("event") or {}
+    user = event.get("user")
+    return user if event.get("tab") == "home" and isinstance(user, str) else ""
+
+
+def _is_home(container: Json, view: Json) -> bool:
+    return container.get("type") == "view" and view.get("type") == "home"
 
 
 def _ours(message: Json, identity: Identity) -> bool:

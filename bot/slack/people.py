@@ -14,7 +14,7 @@ from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.core.policy import Facts, Person, Who
+from bot.core.policy import Facts, Needs, Person, Who, needs_among
 from bot.errors import DeliveryError
 from bot.ports import Clock, Tenant
 from bot.slack.calls import Json, all_pages, answer
@@ -23,6 +23,8 @@ from bot.slack.fresh import Fresh
 # A look-up that takes longer helps nobody who is waiting, and must not stay for ever.
 _LONGEST = 10.0
 _PAGE = 1_000
+#: Of a channel with more members than this nobody counts as one of them (design §8).
+MOST_MEMBERS = 1_000
 _SLACKBOT = "USLACKBOT"
 #: Answers that leave no doubt: there is no such person, or group, here (any more).
 _NOBODY = frozenset({"user_not_found", "user_not_visible", "user_disabled"})
@@ -46,16 +48,30 @@ class SlackPeople:
         self._channels: Fresh[str, frozenset[str]] = Fresh(
             self._careful(self._members), clock.monotonic
         )
+        # Of the channels whose members may decide: no more than it takes to see that
+        # there are too many.
+        self._rosters: Fresh[str, frozenset[str]] = Fresh(
+            self._careful(self._roster), clock.monotonic
+        )
 
     async def facts(
-        self, users: Sequence[str], groups: Sequence[str], timeout: float | None = None
+        self, users: Sequence[str], needs: Needs, timeout: float | None = None
     ) -> Facts:
         """All of them at once; `timeout` in seconds is for everything together."""
-        people, members = set(users), set(groups)
-        await _wait(self._people.begin(people) | self._groups.begin(members), timeout)
+        people, groups, channels = set(users), set(needs.groups), set(needs.channels)
+        begun = self._people.begin(people) | self._groups.begin(groups)
+        await _wait(begun | self._rosters.begin(channels), timeout)
+        rosters = self._rosters.found(channels)
         return Facts(
-            people=self._people.found(people), groups=self._groups.found(members)
+            people=self._people.found(people),
+            groups=self._groups.found(groups),
+            channels={c: m for c, m in rosters.items() if len(m) <= MOST_MEMBERS},
         )
+
+    def crowded(self, channel: str) -> bool:
+        """Whether a channel, just looked up, has too many members to decide."""
+        members = self._rosters.get(channel)
+        return members is not None and len(members) > MOST_MEMBERS
 
     async def in_channel(
         self, user: str, channel: str, timeout: float | None = None
@@ -70,18 +86,14 @@ class SlackPeople:
     ) -> list[str]:
         """The people that these entries name, each once, in order.
 
-        Groups that could not be looked up add nobody.
+        Groups and channels that could not be looked up add nobody.
         """
         listed = list(entries)
-        groups = {who.group for who in listed if who.group}
-        await _wait(self._groups.begin(groups), timeout)
+        facts = await self.facts([], needs_among(listed), timeout)
         found: dict[str, None] = {}
         for who in listed:
-            if who.user:
-                found[who.user] = None
-            if who.group:
-                members = self._groups.get(who.group) or frozenset()
-                found.update(dict.fromkeys(sorted(members)))
+            members = facts.members(who) or frozenset()
+            found.update(dict.fromkeys(sorted(members)))
         return list(found)
 
     async def close(self) -> None:
@@ -89,6 +101,7 @@ class SlackPeople:
         await self._people.close()
         await self._groups.close()
         await self._channels.close()
+        await self._rosters.close()
 
     def _careful(
         self, ask: Callable[[str], Awaitable[Any]]
@@ -135,13 +148,16 @@ class SlackPeople:
                 raise
             return frozenset()
 
-    async def _members(self, channel: str) -> frozenset[str]:
+    async def _roster(self, channel: str) -> frozenset[str]:
+        return await self._members(channel, MOST_MEMBERS + 1)
+
+    async def _members(self, channel: str, enough: int | None = None) -> frozenset[str]:
         async def page(cursor: str | None) -> Any:
             return await self._client.conversations_members(
                 channel=channel, cursor=cursor, limit=_PAGE
             )
 
-        return frozenset(await all_pages(page, "members"))
+        return frozenset(await all_pages(page, "members", enough))
 
 
 def person(user: str, found: Json, tenant: Tenant) -> Person:

@@ -1,8 +1,9 @@
-"""Private replies: one sentence to the person who just acted, from memory.
+"""Private replies and forms: to the person who just acted, from memory.
 
 Sent by the click's own task right after the acknowledgement: by `response_url`, else as
 an ephemeral message, else directly; once more within ten seconds when all of it fails;
 never after a restart. Nothing is said here that the card does not also say (design §6).
+A form is opened once or not at all: what allows it is good for seconds and one use.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.ports import Clock
-from bot.slack.failures import FAILURES
+from bot.slack.failures import FAILURES, refusal
 from bot.slack.render.message import Message
 
 log = structlog.get_logger(__name__)
@@ -49,6 +50,26 @@ class Replies:
             if await self._try(user, channel, response_url, said):
                 return
         log.warning("reply_lost", user=user)
+
+    async def published(self, user: str, view: dict[str, Any]) -> bool:
+        """Show somebody their Home tab; False when Slack did not take it."""
+        try:
+            await self._client.views_publish(user_id=user, view=view)
+        except FAILURES as error:
+            log.warning("home_refused", user=user, code=refusal(error).code)
+            return False
+        return True
+
+    async def opened(self, trigger: str, view: dict[str, Any]) -> bool:
+        """Show a form to whoever just acted; False when it did not come up."""
+        if not trigger:
+            return False
+        try:
+            await self._client.views_open(trigger_id=trigger, view=view)
+        except FAILURES as error:
+            log.info("form_not_opened", code=refusal(error).code)
+            return False
+        return True
 
     async def _try(
         self, user: str, channel: str, response_url: str, said: Message

@@ -21,7 +21,7 @@ class Channel:
     """A channel as the bot sees it now."""
 
     id: str
-    is_member: bool = False
+    is_member: bool = False  # whether the bot is in it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +121,14 @@ class _Work:
             return Who(user=entry)
         if GROUP_ID.fullmatch(entry):
             return self._group_by_id(entry)
+        if CHANNEL_ID.fullmatch(entry):
+            return self._channel_by_id(entry)
+        if entry.startswith("#"):
+            where = f"{place} name"
+            id = self._id(
+                entry, self._channel_ids(), lambda: self._no_channel(entry, where)
+            )
+            return None if id is None else Who(channel=id, handle=entry)
         group = self._id(
             entry, self.lookups.groups, lambda: self._no_group(entry, place)
         )
@@ -136,17 +144,30 @@ class _Work:
             return Who(group=group)
         return Who(group=group, handle=f"@{handle}")
 
+    def _channel_by_id(self, channel: str) -> Who:
+        name = self._name_of(channel)
+        return Who(channel=channel, handle=f"#{name}" if name else "")
+
+    def _channel_ids(self) -> Mapping[str, str] | None:
+        known = self.lookups.channels
+        return None if known is None else {name: c.id for name, c in known.items()}
+
+    def _name_of(self, channel: str) -> str | None:
+        known = self.lookups.channels or {}
+        return next((name for name, c in known.items() if c.id == channel), None)
+
     def _channel(self, post_to: str | None, label: str) -> tuple[str | None, str]:
         """The id and the name of the channel where cards go."""
         if post_to is None:
             return None, ""
-        known = self.lookups.channels
         if CHANNEL_ID.fullmatch(post_to):
-            name = next((n for n, c in (known or {}).items() if c.id == post_to), None)
+            name = self._name_of(post_to)
             self._look_inside(f"#{name}" if name else post_to, post_to)
             return post_to, f"#{name}" if name else ""
-        ids = None if known is None else {name: c.id for name, c in known.items()}
-        id = self._id(post_to, ids, lambda: self._no_channel(post_to, label))
+        where = f"{label}: post_to names"
+        id = self._id(
+            post_to, self._channel_ids(), lambda: self._no_channel(post_to, where)
+        )
         if id is not None:
             self._look_inside(post_to, id)
         return id, post_to
@@ -214,11 +235,11 @@ class _Work:
             f"{guess} the group in Slack, then start again.",
         )
 
-    def _no_channel(self, name: str, label: str) -> None:
+    def _no_channel(self, name: str, where: str) -> None:
         near = _near(name, self.lookups.channels or {})
         guess = f"did you mean #{near}? A" if near else "a"
         self._problem(
-            f"{label}: post_to names {name}, a channel the bot cannot see.",
+            f"{where} {name}, a channel the bot cannot see.",
             f"{guess} private channel needs /invite @Countersign typed in it.",
         )
 

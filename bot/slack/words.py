@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bot.core.display import one_line
-from bot.core.policy import Who, addressed, by_approvers
+from bot.core.policy import Who, addressed, by_approvers, entries_of
 from bot.ports import CallRow, CardView, MessageRow, RequestRow, RunRow
 from bot.slack.blocks import Element, channel, escaped, group, text, user
 from bot.slack.limits import NOTIFICATION
@@ -127,7 +127,7 @@ def needed(request: RequestRow, run: RunRow, *, mention: bool) -> Words:
     entries = eligible(request, run)
     if not entries:
         return ["Nobody can answer this."]
-    one_of = "one of " if len(entries) > 1 or entries[0].group else ""
+    one_of = "one of " if len(entries) > 1 or not entries[0].user else ""
     verb = "Needs " if by_approvers(request.kind) else "Needs an answer from "
     listed = people(entries, mention=mention)
     return [f"{verb}{one_of}", *listed, f"{_not_the_requester(request, run)}."]
@@ -144,46 +144,53 @@ def eligible(request: RequestRow, run: RunRow) -> tuple[Who, ...]:
 
 
 def people(entries: Sequence[Who], *, mention: bool, last: str = "or") -> Words:
-    """Groups and people as a list; beyond five people, how many more there are.
+    """Groups, channels and people as a list; beyond five people, how many more.
 
     Unless they are mentioned they stand as words, since a reference would notify them.
     """
-    groups = [who for who in entries if who.group]
     users = [who for who in entries if who.user]
-    shown = [*groups, *users[:MOST_MENTIONED]]
+    shown = [who for who in entries if not who.user] + users[:MOST_MENTIONED]
     items = [_reference(who) if mention else handle(who) for who in shown]
     rest = len(users) - MOST_MENTIONED
-    return _listed([*items, f"{rest} more"] if rest > 0 else items, last)
+    return listed([*items, f"{rest} more"] if rest > 0 else items, last)
 
 
 def handle(who: Who) -> str:
-    """How somebody of the policy is written for people, without notifying them:
-    a group's handle, a person's name, or the id when Slack told neither."""
-    return name(who.handle, who.group or who.user or "")
+    """How somebody of the policy is written for people, without notifying them: the
+    name of a group, a channel or a person, or the id when Slack told none."""
+    return name(who.handle, _id(who))
 
 
 def names_of(entries: Sequence[Who]) -> dict[str, str]:
     """The ids of these entries with their names, for where only words can stand."""
-    return {who.group or who.user or "": handle(who) for who in entries}
+    return {_id(who): handle(who) for who in entries}
+
+
+def _id(who: Who) -> str:
+    return who.user or who.group or who.channel or ""
 
 
 def _reference(who: Who) -> Element:
+    """A person or a group is notified by it; a channel cannot be."""
+    if who.channel:
+        return channel(who.channel)
     return group(who.group) if who.group else user(who.user or "")
 
 
-def _listed(items: Words, last: str) -> Words:
-    listed: Words = []
+def listed(items: Words, last: str) -> Words:
+    """`a, b or c`, of elements as well as of words."""
+    made: Words = []
     for at, item in enumerate(items):
         if at:
-            listed.append(f" {last} " if at == len(items) - 1 else ", ")
-        listed.append(item)
-    return listed
+            made.append(f" {last} " if at == len(items) - 1 else ", ")
+        made.append(item)
+    return made
 
 
 def _not_the_requester(request: RequestRow, run: RunRow) -> str:
     """That whoever asked does not count, where they could be thought to."""
     rule = request.rule
-    meant = any(who.group or who.user == run.requester for who in rule.approvers)
+    meant = any(not who.user or who.user == run.requester for who in rule.approvers)
     if by_approvers(request.kind) and meant and not rule.self_approval:
         return f", not {requester(run)}"
     return ""
@@ -195,7 +202,8 @@ def _not_the_requester(request: RequestRow, run: RunRow) -> str:
 def place(view: CardView, where: str) -> Element | str:
     """A channel as people know it: by the policy's name for it, else by reference."""
     rules = [call.rule for call in view.calls] + [r.rule for r in view.requests]
-    named = {rule.post_to: rule.post_to_name for rule in rules}
+    named = {who.channel: who.handle for who in entries_of(rules)}
+    named |= {rule.post_to: rule.post_to_name for rule in rules if rule.post_to_name}
     return one_line(named.get(where) or "", NAME) or channel(where)
 
 

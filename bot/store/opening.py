@@ -53,6 +53,27 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def reading(path: Path) -> sqlite3.Connection | None:
+    """A connection that cannot write, beside whoever holds the database; None if new.
+
+    `StoreError` says why it cannot be used, as it would at a start.
+    """
+    if path.parent.exists():
+        files.prepare(path)
+    try:
+        return None if _nothing_yet(path) else _reader(path)
+    except (sqlite3.Error, OSError) as error:
+        raise _damaged(path, str(error)) from error
+
+
+def read_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Read every page; `StoreError` when one is damaged."""
+    try:
+        _check_pages(connection, path)
+    except sqlite3.Error as error:
+        raise _damaged(path, str(error)) from error
+
+
 def close(connection: sqlite3.Connection) -> None:
     """Note that this stop is a clean one, and leave one file."""
     # Without the note the next start only checks the whole file.
@@ -67,27 +88,45 @@ def close(connection: sqlite3.Connection) -> None:
 
 def _inspect(path: Path) -> bool:
     """Whether the file holds nothing yet; `StoreError` for one we must not open."""
-    if not path.exists() or path.stat().st_size == 0:
-        log = files.beside(path, "-wal")
-        if log.exists() and log.stat().st_size > 0:
-            raise _refusal(f"{path} is gone, but its log {log.name} is not.", _RESTORE)
+    if _nothing_yet(path):
         if not path.exists():
             files.create(path)
         return True
+    with contextlib.closing(_reader(path)) as connection:
+        if not _was_clean(connection):
+            _check_pages(connection, path)
+    return False
+
+
+def _nothing_yet(path: Path) -> bool:
+    """Whether there is no database; `StoreError` where there was one (T60)."""
+    if path.exists() and path.stat().st_size > 0:
+        return False
+    log = files.beside(path, "-wal")
+    if log.exists() and log.stat().st_size > 0:
+        raise _refusal(f"{path} is gone, but its log {log.name} is not.", _RESTORE)
+    return True
+
+
+def _reader(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write, to a database that is ours to read."""
     with path.open("rb") as file:
         if file.read(len(_MAGIC)) != _MAGIC:
             raise _refusal(f"{path} is not a SQLite database.", "choose another path")
-    reader = sqlite3.connect(
+    connection = sqlite3.connect(
         f"file:{quote(str(path))}?mode=ro",
         BUSY_MS / 1000,
         isolation_level=None,
         uri=True,
     )
-    with contextlib.closing(reader):
-        _check_owner(reader, path)
-        _check_version(reader, path)
-        _check_pages(reader, path)
-    return False
+    try:
+        _check_owner(connection, path)
+        _check_version(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    connection.row_factory = sqlite3.Row
+    return connection
 
 
 def _check_owner(reader: sqlite3.Connection, path: Path) -> None:
@@ -107,9 +146,7 @@ def _check_version(reader: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_pages(reader: sqlite3.Connection, path: Path) -> None:
-    """Read the whole file if the last stop was not a clean one."""
-    if _was_clean(reader):
-        return
+    """Read the whole file."""
     found = reader.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
         raise _damaged(path, found)

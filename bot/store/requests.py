@@ -31,6 +31,21 @@ _ADD_VOTE = """
     ON CONFLICT DO NOTHING
 """
 
+_SETTLED_OF = """
+    SELECT run, ref FROM (
+        SELECT * FROM (
+            SELECT run, ref, decided_at FROM requests
+            WHERE enterprise = ? AND team = ? AND decided_by = ?
+                AND decided_at IS NOT NULL
+            ORDER BY decided_at DESC LIMIT ?)
+        UNION
+        SELECT run, ref, decided_at FROM requests WHERE run IN (
+            SELECT id FROM runs WHERE enterprise = ? AND team = ? AND requester = ?
+            ORDER BY number DESC LIMIT 50)
+            AND enterprise = ? AND team = ? AND decided_at IS NOT NULL)
+    ORDER BY decided_at DESC, ref LIMIT ?
+"""
+
 
 class Requests:
     """Requests and votes, as `ports.Store` names them."""
@@ -96,6 +111,17 @@ class Requests:
         """
         found = tx.execute(sql, (tenant.enterprise, tenant.team, now, limit))
         return [(row["run"], row["ref"]) for row in found]
+
+    def settled_of(
+        self, tx: Tx, tenant: Tenant, user: str, limit: int
+    ) -> list[tuple[str, str]]:
+        """Run and ref of what a person settled, or had asked for lately; newest first.
+
+        Of what they asked for, only their newest runs are looked at.
+        """
+        owner = (tenant.enterprise, tenant.team)
+        values = (*owner, user, limit, *owner, user, *owner, limit)
+        return [(row["run"], row["ref"]) for row in tx.execute(_SETTLED_OF, values)]
 
     def add_vote(self, tx: Tx, row: VoteRow) -> bool:
         """Count a click; False when this person has clicked before (I4)."""

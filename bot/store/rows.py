@@ -30,7 +30,7 @@ RUN = (
     *("id", "number", "enterprise", "team", "requester", "requester_name"),
     *("requester_key", "channel"),
     *("words", "state", "created_at", "ended_at", "cancelled_by", "cancelled_name"),
-    *("cancelled_at", "wake_at"),
+    *("cancelled_at", "wake_at", "thread", "text", "reason", "tokens", "worked_ms"),
 )
 CALL = (
     *("run", "turn", "ordinal", "tool", "arguments", "arguments_digest"),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from bot.core.machine import MAX_ATTEMPTS
 from bot.errors import StoreError
 from bot.ports import CallRow, RunRow, Tenant, Tx
@@ -10,16 +14,17 @@ from bot.store import rows
 _ADD_RUN = """
     INSERT INTO runs (id, number, enterprise, team, requester, requester_name,
         requester_key, channel, words, state, created_at, ended_at, cancelled_by,
-        cancelled_name, cancelled_at, wake_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        cancelled_name, cancelled_at, wake_at, thread, text, reason, tokens, worked_ms)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _SAVE_RUN = """
     UPDATE runs SET state = ?, ended_at = ?, cancelled_by = ?, cancelled_name = ?,
-        cancelled_at = ?, wake_at = ?
+        cancelled_at = ?, wake_at = ?, text = ?, reason = ?, tokens = ?, worked_ms = ?
     WHERE id = ? AND enterprise = ? AND team = ?
 """
 _RUN_SAVED = (
     *("state", "ended_at", "cancelled_by", "cancelled_name", "cancelled_at", "wake_at"),
+    *("text", "reason", "tokens", "worked_ms"),
     *("id", "enterprise", "team"),
 )
 _ADD_CALL = """
@@ -110,6 +115,27 @@ class Runs:
         """
         return [row[0] for row in tx.execute(sql, _owner(tenant))]
 
+    def unfinished_of(
+        self, tx: Tx, tenant: Tenant, requester: str, limit: int
+    ) -> list[RunRow]:
+        """The runs of one person that have not ended, newest first."""
+        sql = """
+            SELECT * FROM runs WHERE enterprise = ? AND team = ? AND requester = ?
+                AND ended_at IS NULL
+            ORDER BY number DESC LIMIT ?
+        """
+        found = tx.execute(sql, (*_owner(tenant), requester, limit))
+        return [rows.run(row) for row in found]
+
+    def count_unfinished_of(self, tx: Tx, tenant: Tenant, requester: str) -> int:
+        """How many runs of one person have not ended."""
+        sql = """
+            SELECT count(*) FROM runs WHERE enterprise = ? AND team = ?
+                AND requester = ? AND ended_at IS NULL
+        """
+        count: int = tx.execute(sql, (*_owner(tenant), requester)).fetchone()[0]
+        return count
+
     def runs_due(self, tx: Tx, tenant: Tenant, now: int, limit: int) -> list[str]:
         """Runs that asked to be looked at by now, the longest waiting first."""
         sql = """
@@ -156,6 +182,29 @@ class Runs:
         """The calls of one turn, in call order."""
         sql = "SELECT * FROM calls WHERE run = ? AND turn = ? ORDER BY ordinal"
         return [rows.call(row) for row in tx.execute(sql, (run, turn))]
+
+    def all_calls(self, tx: Tx, run: str) -> list[CallRow]:
+        """The calls of every turn so far, in order."""
+        sql = "SELECT * FROM calls WHERE run = ? ORDER BY turn, ordinal"
+        return [rows.call(row) for row in tx.execute(sql, (run,))]
+
+    def transcript(self, tx: Tx, run: str) -> list[dict[str, Any]]:
+        """A run's conversation with its model, oldest message first."""
+        sql = "SELECT message FROM messages WHERE run = ? ORDER BY position"
+        return [json.loads(row[0]) for row in tx.execute(sql, (run,))]
+
+    def add_transcript(
+        self, tx: Tx, run: RunRow, messages: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Append to a run's conversation; what stands in it never changes."""
+        sql = "SELECT count(*) FROM messages WHERE run = ?"
+        position: int = tx.execute(sql, (run.id,)).fetchone()[0]
+        for offset, message in enumerate(messages):
+            text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+            tx.execute(
+                "INSERT INTO messages VALUES (?, ?, ?, ?, ?)",
+                (run.id, position + offset, *_owner(run.tenant), text),
+            )
 
     def call_by_ref(self, tx: Tx, tenant: Tenant, ref: str) -> CallRow | None:
         """The call that a control names."""

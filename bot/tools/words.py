@@ -61,6 +61,23 @@ def parse_words(text: str) -> list[tuple[str, str]] | Refused:
     return list(pairs.items())
 
 
+def split_words(text: str) -> list[str] | Refused:
+    """The words of a text in order; what stands in quotes is one word."""
+    if len(text) > LONGEST:
+        return _refused(f"That is longer than {LONGEST:,} characters.")
+    if unfit(text):
+        return _refused("There is a character in it that no text can hold.")
+    words: list[str] = []
+    at = _end(_GAP, text, 0)
+    while at < len(text):
+        value = _value(text, at, f"word {len(words) + 1}")
+        if isinstance(value, Refused):
+            return value
+        words.append(value[0])
+        at = _end(_GAP, text, value[1])
+    return words
+
+
 def unfit(text: str) -> bool:
     """Whether a text holds NUL or half of a surrogate pair."""
     return _UNFIT.search(text) is not None

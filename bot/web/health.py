@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
 #: "" when ready, else one word that says what is not.
-Readiness = Callable[[], str]
+Readiness = Callable[[], Awaitable[str]]
 
 
 def routes(readiness: Readiness) -> list[web.RouteDef]:
@@ -17,7 +17,7 @@ def routes(readiness: Readiness) -> list[web.RouteDef]:
         return web.Response(text="up\n")
 
     async def ready(_: web.Request) -> web.Response:
-        why = readiness()
+        why = await readiness()
         if why:
             return web.Response(status=503, text=f"down: {why}\n")
         return web.Response(text="up\n")

@@ -5,7 +5,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from bot.cli.init import FILES, command
+from bot.cli.init import command
+from bot.cli.writing import FILES
 from bot.config import load
 from bot.core import keys
 from bot.tools.loader import load_tools

@@ -89,6 +89,7 @@ def test_composed_and_decomposed_letters_differ():
         ("[Infinity]", "Infinity"),
         ("-Infinity", "-Infinity"),
         ('"\\ud800"', "surrogate"),
+        ('{"a": ' + "1" * 5_000 + "}", "too long to read"),
         ('{"\\udfff":1}', "surrogate"),
         ("{not json", "not JSON"),
         ("[" * 100_000, "nested"),

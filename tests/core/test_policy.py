@@ -8,10 +8,10 @@ from bot.core.policy import (
     Person,
     Rule,
     Who,
-    groups_of,
     may_answer,
     may_report,
     may_start,
+    needs_of,
     rule_for,
     still_eligible,
 )
@@ -300,10 +300,91 @@ def test_a_rule_survives_being_stored():
     assert Rule.from_json(full.to_json()) == full
 
 
-def test_every_group_of_a_rule_is_looked_up():
-    both = rule(callers=(Who(group="S2"),), answerers=(Who(group="S3"), Who(user="U1")))
+def test_every_group_and_channel_of_a_rule_is_looked_up():
+    both = rule(
+        callers=(Who(group="S2"), Who(channel="C1")),
+        answerers=(Who(group="S3"), Who(user="U1"), Who(channel="C2")),
+    )
 
-    assert groups_of([both, None]) == {"S1", "S2", "S3"}
+    needs = needs_of([both, None])
+
+    assert needs.groups == {"S1", "S2", "S3"}
+    assert needs.channels == {"C1", "C2"}
+
+
+# -- members of a channel -----------------------------------------------------------
+
+OPS = (Who(channel="C1", handle="#ops"),)
+
+
+def in_ops(*members, known=True):
+    found = facts()
+    channels = {"C1": frozenset(members)} if known else {}
+    return Facts(people=found.people, channels=channels)
+
+
+@pytest.mark.parametrize("decision", ["approve", "deny"])
+def test_a_member_of_a_channel_of_approvers_may_answer(decision):
+    only = rule(approvers=OPS)
+    about = {"rule": only, "rule_now": only}
+
+    assert click("UBEN", decision, known=in_ops("UBEN"), **about).ok
+    assert (
+        click("UCLEO", decision, known=in_ops("UBEN"), **about).code == "not_approver"
+    )
+
+
+def test_a_channel_that_was_not_looked_up_is_doubt_and_not_a_no():
+    only = rule(approvers=OPS)
+    about = {"rule": only, "rule_now": only, "known": in_ops(known=False)}
+
+    assert click("UBEN", **about).code == "identity_unverified"
+    # Whoever is named otherwise needs no word of Slack about the channel.
+    both = rule(approvers=(*OPS, Who(user="UBEN")))
+    about |= {"rule": both, "rule_now": both}
+    assert click("UBEN", **about).ok
+
+
+def test_being_in_the_channel_makes_nobody_their_own_approver():
+    only = rule(approvers=OPS)
+    known = in_ops("UADA", "UBEN")
+
+    assert click("UADA", rule=only, rule_now=only, known=known).code == "self_approval"
+
+
+@pytest.mark.parametrize(
+    ("member", "code"),
+    [
+        (person("UBEN", guest=True), "guest_user"),
+        (person("UBEN", bot=True), "bot_user"),
+        (person("UBEN", team="T9"), "external_user"),
+        (person("UBEN", deleted=True), "inactive_user"),
+    ],
+)
+def test_members_who_are_not_full_members_of_the_workspace_do_not_count(member, code):
+    only = rule(approvers=OPS)
+    known = Facts(people={"UBEN": member}, channels={"C1": frozenset({"UBEN"})})
+
+    assert click("UBEN", rule=only, rule_now=only, known=known).code == code
+
+
+def test_members_of_a_channel_may_start_and_answer_what_a_tool_asks():
+    only = rule(gate="allow", callers=OPS, answerers=OPS)
+    known = in_ops("UBEN")
+
+    assert may_start(only, "UBEN", known, "T1").ok
+    assert may_start(only, "UCLEO", known, "T1").code == "not_caller"
+    about = {"rule": only, "rule_now": only, "known": known, "kind": "input"}
+    assert click("UBEN", "done", gate=False, **about).ok
+    assert click("UCLEO", "done", gate=False, **about).code == "not_approver"
+
+
+def test_a_rule_of_before_there_were_channels_keeps_its_text():
+    stored = rule().to_json()
+
+    assert stored["approvers"] == ({"user": None, "group": "S1", "handle": "@ops"},)
+    full = rule(approvers=OPS)
+    assert Rule.from_json(full.to_json()) == full
 
 
 def test_one_person_is_one_person_under_two_ids():

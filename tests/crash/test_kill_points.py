@@ -63,7 +63,7 @@ async def test_killed_before_the_reply_keeps_the_run_k02(crash, point):
     await crash.died()
     await crash.start()
 
-    assert controls(await crash.card()) == ["Approve", "Deny"]
+    assert controls(await crash.card()) == ["Approve", "Deny", "Deny, say why"]
     (command,) = [e for e in crash.slack.log() if e["kind"] == "command"]
     again = await crash.send(command["request"]["body"].encode())
     await crash.quiet()
@@ -131,7 +131,7 @@ async def test_killed_before_the_post_posts_it_k07(crash):
     assert await crash.cards() == []
     await crash.start()
 
-    assert controls(await crash.card()) == ["Approve", "Deny"]
+    assert controls(await crash.card()) == ["Approve", "Deny", "Deny, say why"]
     assert len(await crash.cards()) == 1
 
 
@@ -152,7 +152,7 @@ async def test_a_post_whose_reply_is_not_kept_is_found_again_k08_k09(
 
     (card,) = await crash.cards()
     assert card["ts"] == before["ts"]
-    assert controls(card) == ["Approve", "Deny"]
+    assert controls(card) == ["Approve", "Deny", "Deny, say why"]
     await clicked(crash, card)
     await crash.quiet()
     assert len(crash.ran("restart")) == 1
@@ -170,7 +170,7 @@ async def test_killed_before_the_vote_is_kept_is_not_acknowledged_k10(crash):
     await crash.died()
     await crash.start()
     await crash.quiet()
-    assert controls((await crash.cards())[-1]) == ["Approve", "Deny"]
+    assert controls((await crash.cards())[-1]) == ["Approve", "Deny", "Deny, say why"]
     assert await crash.rows("SELECT count(*) FROM votes") == [(0,)]
     assert crash.ran() == []
 
@@ -203,7 +203,7 @@ async def test_a_card_that_was_not_settled_is_settled_k12(crash):
 
     assert (await clicked(crash, card, "deny"))["ok"]
     await crash.died()
-    assert controls((await crash.cards())[-1]) == ["Approve", "Deny"]
+    assert controls((await crash.cards())[-1]) == ["Approve", "Deny", "Deny, say why"]
     await crash.start()
 
     card = await crash.card()
@@ -256,7 +256,7 @@ async def test_a_claim_without_a_result_is_unknown_k14_k15_k16(crash, point, lin
 
     await crash.press(BEN, await crash.card(), "again")
     anew = await crash.card()
-    assert controls(anew) == ["Approve", "Deny"]
+    assert controls(anew) == ["Approve", "Deny", "Deny, say why"]
     assert len(crash.ran("pay")) == lines
     await clicked(crash, anew)
     await crash.quiet()

@@ -105,7 +105,7 @@ async def test_told_to_stop_with_nothing_to_do_ends_at_once(crash):
 
     assert crash.seen("SELECT clean FROM marker") == [(1,)]
     await crash.start()
-    assert controls(await crash.card()) == ["Approve", "Deny"]
+    assert controls(await crash.card()) == ["Approve", "Deny", "Deny, say why"]
 
 
 async def closed(url: str) -> None:

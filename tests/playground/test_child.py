@@ -2,6 +2,7 @@ import os
 import socket
 import stat
 import sys
+import tomllib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -116,13 +117,14 @@ async def test_child_ends_with_the_playground(bot: Child) -> None:
 # What the child is given
 
 
-def launch(tmp_path: Path, folder: Path) -> Launch:
+def launch(tmp_path: Path, folder: Path, app_token: str | None = None) -> Launch:
     return prepared(
         tmp_path,
         folder,
         port=3130,
         app_url="http://127.0.0.1:3131",
         bot_token="xoxb-1-2",
+        app_token=app_token,
     )
 
 
@@ -149,6 +151,20 @@ def test_child_gets_secrets_and_no_way_out(tmp_path: Path) -> None:
     assert len(given["COUNTERSIGN_KEY"]) == 44
     assert given["SLACK_APP_TOKEN"] == given["SLACK_CLIENT_SECRET"] == ""
     assert not {"https_proxy", "HTTP_PROXY", "SLACK_BOT_TOKEN_FILE"} & set(given)
+
+
+def test_app_token_takes_the_place_of_the_signing_secret(tmp_path: Path) -> None:
+    (tmp_path / "countersign.toml").touch()
+    inherited = {"SLACK_SIGNING_SECRET": "real", "SLACK_SIGNING_SECRET_FILE": "/s"}
+
+    given = launch(tmp_path, tmp_path, "xapp-1-A0CSIGN-2-3")
+
+    environment = given.environment(inherited)
+    assert environment["SLACK_APP_TOKEN"] == "xapp-1-A0CSIGN-2-3"
+    assert environment["SLACK_SIGNING_SECRET"] == ""
+    assert "SLACK_SIGNING_SECRET_FILE" not in environment
+    assert "export SLACK_APP_TOKEN=xapp-1-A0CSIGN-2-3" in given.exports()
+    assert "SLACK_SIGNING_SECRET" not in given.exports()
 
 
 def test_secrets_are_new_for_each_start(tmp_path: Path) -> None:
@@ -189,4 +205,9 @@ def test_demo_settings_are_copied_where_there_are_none(tmp_path: Path) -> None:
 
     assert settings == tmp_path / "countersign.toml"
     assert "bot.playground.demo.tools" in settings.read_text()
+    assert tomllib.loads(settings.read_text())["model"] == {
+        "style": "openai",
+        "base_url": "http://127.0.0.1:3130/standin/v1",
+        "name": "stand-in",
+    }
     assert (tmp_path / "policy.toml").is_file()

@@ -42,6 +42,16 @@ class Slack(http.server.BaseHTTPRequestHandler):
         self.answer((known or "").encode())
     def log_message(self, *_): pass
 port = int(sys.argv[sys.argv.index("--port") + 1])
+app_token = os.environ.get("SLACK_APP_TOKEN")
+if app_token:
+    import asyncio, threading
+    from slack_sdk.socket_mode.aiohttp import SocketModeClient
+    from slack_sdk.web.async_client import AsyncWebClient
+    async def connect():
+        web = AsyncWebClient(base_url=os.environ["SLACK_API_URL"])
+        await SocketModeClient(app_token, web_client=web).connect_to_new_endpoint()
+        await asyncio.Event().wait()
+    threading.Thread(target=asyncio.run, args=(connect(),), daemon=True).start()
 print("small bot", os.environ["COUNTERSIGN_DB"], flush=True)
 http.server.HTTPServer(("127.0.0.1", port), Slack).serve_forever()
 """
@@ -144,6 +154,30 @@ async def test_start_prints_the_address_and_ctrl_c_leaves_nothing(
     assert "Traceback" not in running.text
     assert "was not verified" not in running.text
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+async def test_socket_mode_starts_a_bot_that_connects(tmp_path: Path) -> None:
+    async with started(tmp_path, "--token", "t", "--mode", "socket") as running:
+        await running.until("Stop   Ctrl-C")
+        state = await running.state()
+        code = await running.end()
+
+    assert state["bot"] == "up"
+    assert state["socket"] == {"connections": 1}
+    assert code == 0
+    assert "was not verified" not in running.text
+
+
+async def test_attached_bot_in_socket_mode_needs_no_address(tmp_path: Path) -> None:
+    options = ("--token", "t", "--mode", "socket", "--attach")
+    async with started(tmp_path, *options) as running:
+        await running.until("Waiting for the bot to connect.")
+        state = await running.state()
+        await running.end()
+
+    assert state["bot"] == "down"
+    assert "export SLACK_APP_TOKEN=xapp-1-A0CSIGN-" in running.text
+    assert "SLACK_SIGNING_SECRET" not in running.text
 
 
 async def test_token_is_random_when_none_is_given(tmp_path: Path) -> None:

@@ -33,7 +33,12 @@ def test_the_demo_loads_with_the_rules_that_the_guides_promise(monkeypatch):
     loaded = load_tools(list(settings.tools), settings.root)
     assert loaded.problems == ()
     names = {tool.name: traits_of(tool).idempotent for tool in loaded.toolkit.tools()}
-    assert names == {"restart": False, "status": True, "countdown": True}
+    assert names == {
+        "restart": False,
+        "status": True,
+        "hello": False,
+        "countdown": True,
+    }
     assert policy.tool == (
         WrittenRule(
             name="restart",
@@ -45,7 +50,17 @@ def test_the_demo_loads_with_the_rules_that_the_guides_promise(monkeypatch):
         ),
         WrittenRule(name="status", gate="allow"),
         WrittenRule(name="countdown", gate="allow"),
+        WrittenRule(
+            name="hello",
+            gate="ask",
+            headline="Say hello to {name}",
+            approvers=("U0ADA",),
+            self_approval=True,
+            post_to="#ops",
+        ),
     )
+    # One person's own yes counts for a greeting, and for nothing else.
+    assert [rule.name for rule in policy.tool if rule.self_approval] == ["hello"]
 
 
 async def test_work_that_is_done_is_written_down(log):
@@ -56,6 +71,13 @@ async def test_work_that_is_done_is_written_down(log):
     assert isinstance(restart.pop("at"), float)
     assert restart == {"tool": "restart", "args": {"service": "api", "region": "eu"}}
     assert status["tool"] == "status"
+
+
+async def test_saying_hello_is_written_down(log):
+    result = await tools.hello.execute({"name": "Ada"})
+    assert result.output == "Hello, Ada."
+    (line,) = log()
+    assert (line["tool"], line["args"]) == ("hello", {"name": "Ada"})
 
 
 async def test_the_countdown_asks_first_and_writes_nothing_until_answered(log):

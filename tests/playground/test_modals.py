@@ -2,6 +2,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from aiohttp import web
 from pretend_app import (
     App,
     Clock,
@@ -232,6 +233,72 @@ async def test_closing_the_root_clears_the_stack(
     assert app.payload()["is_cleared"] is True
     assert app.payload()["view"]["id"] == root["id"]
     assert stack(slack) == []
+
+
+async def test_view_that_clears_on_close_says_so(
+    slack: Playground, api: AsyncWebClient, app: App
+) -> None:
+    await opened(slack, api, modal())
+    trigger = slack.workspace.new_trigger("U0ADA")
+    top = modal(notify_on_close=True, clear_on_close=True)
+    pushed = await api.views_push(trigger_id=trigger, view=top)
+
+    await slack.close_view("U0ADA", pushed["view"]["id"])
+
+    assert app.payload()["is_cleared"] is True
+    assert app.payload()["view"]["id"] == pushed["view"]["id"]
+    assert stack(slack) == []
+
+
+@pytest.mark.parametrize("what", ["update", "push", "clear", "errors", None])
+async def test_answer_for_a_view_that_was_closed_changes_nothing(
+    slack: Playground, api: AsyncWebClient, app: App, what: str | None
+) -> None:
+    view = await opened(slack, api, FORM)
+    answers = {
+        "update": {"view": modal()},
+        "push": {"view": modal()},
+        "errors": {"errors": {"name": "Too short"}},
+    }
+
+    async def close_first() -> web.Response:
+        await slack.close_view("U0ADA", view["id"])
+        if what is None:
+            return web.Response()
+        answer = {"response_action": what, **answers.get(what, {})}
+        return web.json_response(answer)
+
+    app.answer = close_first
+    await slack.submit("U0ADA", view["id"], FILLED)
+
+    assert stack(slack) == []
+
+
+async def test_answered_view_may_not_take_the_id_of_another(
+    slack: Playground, api: AsyncWebClient, app: App
+) -> None:
+    first = await opened(slack, api, modal(external_id="one"))
+    app.says({"response_action": "push", "view": modal(external_id="one")})
+    pushed = await slack.submit("U0ADA", first["id"], {})
+    app.says({"response_action": "update", "view": modal(external_id="one")})
+    updated = await slack.submit("U0ADA", first["id"], {})
+
+    assert pushed["problems"]["error"] == "duplicate_external_id"
+    assert updated["ok"]
+
+
+async def test_fourth_view_is_not_pushed(
+    slack: Playground, api: AsyncWebClient, app: App
+) -> None:
+    await opened(slack, api, modal())
+    app.says({"response_action": "push", "view": modal()})
+    for _ in range(2):
+        assert (await slack.submit("U0ADA", stack(slack)[-1], {}))["ok"]
+
+    outcome = await slack.submit("U0ADA", stack(slack)[-1], {})
+
+    assert outcome["problems"]["error"] == "push_limit_reached"
+    assert len(stack(slack)) == 3
 
 
 async def test_views_belong_to_one_person(

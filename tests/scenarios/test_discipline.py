@@ -83,7 +83,7 @@ async def test_a_fault_before_the_acknowledgement_of_a_click_is_an_apology(
     assert (done["ok"], done["delivery"]["status"]) == (True, 200)
     assert BUSY in (await bench.whispers(BEN))[-1]
     assert await counted(bench) == []
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
     assert "listener_failed" in events(logged)
     monkeypatch.undo()
     await bench.press(BEN, card, "deny")
@@ -211,7 +211,7 @@ async def test_a_run_that_was_begun_exists_and_the_person_is_told(bench, slow_wr
     reply = await bench.tool("restart service=api")
 
     assert "CS-1" in reply
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
 
 
 # -- T73 ------------------------------------------------------------------------------

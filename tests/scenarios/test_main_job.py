@@ -17,7 +17,7 @@ async def test_ben_approves_and_the_tool_runs_once(bench):
     card = await bench.card()
     assert "S0APPROVERS" in reply
     assert "in #ops" in reply or "in C0OPS" in reply
-    assert controls(card) == ["Approve", "Deny"]
+    assert controls(card) == ["Approve", "Deny", "Deny, say why"]
     assert 'service = "api"' in text_in(card)
     assert 'region  = "eu"' in text_in(card)
     assert bench.ran() == []
@@ -45,7 +45,7 @@ async def test_ada_cannot_approve_her_own_request(bench):
     await bench.press(ADA, card, "approve")
 
     assert "your yes does not count" in (await bench.whispers(ADA))[-1]
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
     assert bench.ran() == []
 
 
@@ -59,7 +59,7 @@ async def test_a_stranger_changes_nothing(bench):
     whispers = await bench.whispers(CLEO)
     assert len(whispers) == 2
     assert all("Nothing changed" in w for w in whispers)
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
 
 
 async def test_denied_means_it_did_not_run(bench):

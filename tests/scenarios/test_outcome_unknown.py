@@ -208,7 +208,7 @@ async def test_run_again_asks_anew_and_then_runs_once(bench, gate):
     assert receipt == "CS-1 is asked anew as CS-1.2. It has not run again."
     assert controls(old) == []
     assert "Asked anew as CS-1.2." in text_in(old)
-    assert controls(anew) == ["Approve", "Deny"]
+    assert controls(anew) == ["Approve", "Deny", "Deny, say why"]
     assert len(bench.ran("pay")) == 1
     await bench.press(ADA, anew, "approve")  # who asked may not agree this time either
     assert await bench.refusals() == ["self_approval"]

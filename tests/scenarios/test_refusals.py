@@ -38,7 +38,7 @@ async def test_told_to_wait_nothing_is_sent_until_then(bench, calls, code):
     wait = 30 if code == "429" else 1
     assert calls[0] == (POST, 0.0)
     assert all(at >= wait for _, at in calls[1:])
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
     assert len(await bench.cards(GENERAL)) == 1
     assert await rows(bench) == [("live", "", 0)]
 
@@ -51,7 +51,7 @@ async def test_a_workspace_that_sends_too_much_waits_a_minute(bench, calls):
     await later(bench, 61)
 
     assert [at >= 60 for _, at in calls] == [False, True]
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ async def test_a_place_that_takes_no_card_is_replaced_by_people(bench, calls, co
     told = [t for t in await bench.phone(ADA) if "#ops" in t and "went to" in t]
     assert len(told) == 1
     card = await bench.card(await direct(bench, BEN))
-    assert controls(card) == ["Approve", "Deny"]
+    assert controls(card) == ["Approve", "Deny", "Deny, say why"]
     await bench.press(BEN, card, "approve")
     await bench.quiet()
     assert len(bench.ran("restart")) == 1
@@ -92,7 +92,11 @@ async def test_a_card_that_can_go_nowhere_is_kept_and_tried_at_the_next_start(be
     await bench.restart()
     await bench.quiet()
 
-    assert controls(await bench.card(await direct(bench, BEN))) == ["Approve", "Deny"]
+    assert controls(await bench.card(await direct(bench, BEN))) == [
+        "Approve",
+        "Deny",
+        "Deny, say why",
+    ]
     assert any("#ops" in t and "went to" in t for t in await bench.phone(ADA))
 
 
@@ -103,7 +107,7 @@ async def test_what_slack_cannot_draw_can_be_refused_and_not_agreed_to(bench, co
     await bench.tool("restart service=api")
     card = await bench.card()
 
-    assert controls(card) == ["Deny"]
+    assert controls(card) == ["Deny", "Deny, say why"]
     assert any(NOT_SHOWN in t for t in await bench.phone(ADA))
     await bench.press(BEN, card, "deny")
     assert controls(await bench.card()) == []
@@ -121,7 +125,7 @@ async def test_what_slack_cannot_draw_at_all_is_kept_and_told(bench, calls):
     assert any(NOT_SHOWN in t for t in await bench.phone(ADA))
     assert len(calls) == 3  # the card, the smaller card, the words to Ada
     await bench.restart()
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
 
 
 @pytest.mark.parametrize("code", ["metadata_too_large", "invalid_metadata_schema"])
@@ -131,7 +135,7 @@ async def test_refused_metadata_is_left_out(bench, calls, code):
     card = await asked(bench)
 
     assert [method for method, _ in calls] == [POST, POST]
-    assert controls(card) == ["Approve", "Deny"]
+    assert controls(card) == ["Approve", "Deny", "Deny, say why"]
     assert "metadata" not in card
 
 
@@ -166,7 +170,7 @@ async def test_a_post_whose_answer_was_lost_is_found_and_not_repeated(bench, cal
 
     assert [method for method, _ in calls if method == POST] == [POST]
     (card,) = await bench.cards()
-    assert controls(card) == ["Approve", "Deny"]
+    assert controls(card) == ["Approve", "Deny", "Deny, say why"]
     await bench.press(BEN, card, "approve")
     assert "Done" in text_in(await bench.card())
 
@@ -222,7 +226,7 @@ async def test_a_dead_token_stops_all_sending_until_it_works_again(bench, calls,
 
     bench.slack.fault(POST, "")
     await later(bench, 65)
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
     assert len(await bench.cards(GENERAL)) == 1
     assert (await ready(bench)).status_code == 200
     assert [row[0] for row in await rows(bench)] == ["live"]
@@ -237,4 +241,4 @@ async def test_a_missing_scope_is_told_and_tried_at_the_next_start(bench, calls)
     assert await rows(bench) == [("stuck", "missing_scope", 0)]
     assert any(NOT_SHOWN in t for t in await bench.phone(ADA))
     await bench.restart()
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]

@@ -75,7 +75,11 @@ async def test_a_card_that_cannot_be_changed_is_followed_up(folder, code):
         await bench.quiet()
 
         (card,) = await bench.cards()
-        assert controls(card) == ["Approve", "Deny"]  # nothing can be done about it
+        assert controls(card) == [
+            "Approve",
+            "Deny",
+            "Deny, say why",
+        ]  # nothing can be done about it
         (followed,) = [r for r in await bench.replies() if r.startswith("Done")]
         bench.clock.advance(60)
         await bench.press(BEN, card, "deny")
@@ -97,7 +101,7 @@ async def test_an_open_card_in_a_dead_channel_goes_to_people(bench, code):
     await redrawn(bench)
 
     moved = await bench.card(await direct(bench, BEN))
-    assert controls(moved) == ["Approve", "Deny"]
+    assert controls(moved) == ["Approve", "Deny", "Deny, say why"]
     assert any("#ops" in t and "went to" in t for t in await bench.phone(ADA))
     await bench.press(BEN, card, "approve")
     await bench.quiet()

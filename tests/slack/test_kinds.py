@@ -8,7 +8,7 @@ from views import APPROVED, ENTER, NO, STARTED, YES, card_view, signed, vote_row
 from bot.core.events import Suspended
 from bot.core.keys import generate, read, ring
 from bot.slack import kinds, limits
-from bot.slack.ids import ACTIONS, REQUEST_DECISIONS, control, signer
+from bot.slack.ids import ACTIONS, FORMS, REQUEST_DECISIONS, control, signer
 from bot.slack.kinds import KINDS, found, kind_named
 from bot.slack.render import request as cards
 
@@ -49,7 +49,7 @@ def test_its_controls_lead_to_readable_decisions(name):
 def test_it_can_be_agreed_to_and_refused(name):
     decisions = [choice.decision for choice in kind_named(name).choices]
 
-    assert set(decisions) <= REQUEST_DECISIONS
+    assert set(decisions) <= REQUEST_DECISIONS | set(FORMS)
     assert set(decisions) & {"approve", "done"}
     assert set(decisions) & {"deny", "decline"}
 

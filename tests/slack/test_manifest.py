@@ -8,7 +8,7 @@ from bot.config import Settings, default_settings
 from bot.slack.manifest import NO_ADDRESS, as_json, as_yaml, manifest
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ["/tool", "/runs", "/approvals"]
+COMMANDS = ["/run", "/tool", "/runs", "/approvals"]
 
 
 def read_back(text):
@@ -135,6 +135,7 @@ def test_only_keys_that_slack_knows_are_written(made):
     assert set(made["features"]["bot_user"]) == {"display_name", "always_online"}
     assert set(made["oauth_config"]["scopes"]) == {"bot", "bot_optional"}
     assert set(made["settings"]) == {
+        "event_subscriptions",
         "interactivity",
         "org_deploy_enabled",
         "socket_mode_enabled",
@@ -149,15 +150,18 @@ def test_commands_scopes_and_switches_are_those_of_this_version(made):
     assert made["oauth_config"]["scopes"] == {
         "bot": [
             *("commands", "chat:write", "users:read"),
-            *("usergroups:read", "channels:read", "groups:read"),
+            *("usergroups:read", "channels:read", "groups:read", "app_mentions:read"),
         ],
         "bot_optional": ["channels:history", "groups:history", "im:history"],
     }
     assert made["features"]["app_home"] == {
-        "home_tab_enabled": False,
+        "home_tab_enabled": True,
         "messages_tab_enabled": True,
         "messages_tab_read_only_enabled": False,
     }
+    assert made["settings"]["event_subscriptions"]["bot_events"] == [
+        *("app_mention", "app_home_opened"),
+    ]
     assert made["settings"]["socket_mode_enabled"] is False
     assert made["settings"]["interactivity"]["is_enabled"] is True
 
@@ -169,6 +173,7 @@ def test_address_and_prefix_come_from_the_settings():
     commands = made["features"]["slash_commands"]
     assert {command["url"] for command in commands} == {url}
     assert made["settings"]["interactivity"]["request_url"] == url
+    assert made["settings"]["event_subscriptions"]["request_url"] == url
     assert [command["command"] for command in commands] == [
         f"/acme-{name[1:]}" for name in COMMANDS
     ]

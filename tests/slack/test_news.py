@@ -209,3 +209,11 @@ def test_a_long_headline_keeps_the_number():
     assert len(drawn.text) <= limits.NOTIFICATION
     assert drawn.text.endswith("CS-318")
     assert "more characters)" in drawn.text
+
+
+def test_who_got_a_card_of_a_channel_of_approvers_are_its_members():
+    rule = replace(ASK, approvers=(Who(channel="C0X", handle="#crew"),))
+    drawn = undeliverable(card_view(rule=rule), "C0OPS", code="is_archived")
+
+    assert words(drawn).endswith(" went to the members of #crew directly.")
+    assert references(drawn) == set()

@@ -7,7 +7,7 @@ from aiohttp.test_utils import TestServer
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.config import default_settings
-from bot.core.policy import Person, Who
+from bot.core.policy import Needs, Person, Who
 from bot.errors import ConfigError, DeliveryError
 from bot.playground.server import Playground
 from bot.ports import Tenant
@@ -85,6 +85,10 @@ async def people(slack, clock):
     await people.close()
 
 
+def groups(*ids):
+    return Needs(groups=frozenset(ids))
+
+
 def user(id, **fields):
     return {"user": {"id": id, "team_id": "T1", "name": id.lower(), **fields}}
 
@@ -93,7 +97,7 @@ async def test_people_and_groups_are_looked_up_together(slack, people):
     slack.set("users.info", user("U1", profile={"display_name": "Ben"}), user="U1")
     slack.set("users.info", user("U2"), user="U2")
     slack.set("usergroups.users.list", {"users": ["U1"]}, usergroup="S1", team_id="T1")
-    facts = await people.facts(["U1", "U2"], ["S1"])
+    facts = await people.facts(["U1", "U2"], groups("S1"))
     assert facts.people["U1"] == Person(user="U1", team="T1", name="Ben")
     assert facts.people["U2"].name == "u2"
     assert facts.groups == {"S1": frozenset({"U1"})}
@@ -104,7 +108,7 @@ async def test_what_cannot_be_found_out_is_left_out(slack, people):
     slack.set("users.info", 500, user="U2")
     slack.set("users.info", {"user": None}, user="U3")
     slack.set("usergroups.users.list", {"ok": False, "error": "fatal_error"})
-    facts = await people.facts(["U1", "U2", "U3"], ["S1"])
+    facts = await people.facts(["U1", "U2", "U3"], groups("S1"))
     assert set(facts.people) == {"U1"}
     assert facts.groups == {}
 
@@ -112,7 +116,7 @@ async def test_what_cannot_be_found_out_is_left_out(slack, people):
 async def test_nobody_and_no_group_are_answers_too(slack, people):
     slack.set("users.info", {"ok": False, "error": "user_not_found"}, user="U1")
     slack.set("usergroups.users.list", {"ok": False, "error": "no_such_subteam"})
-    facts = await people.facts(["U1"], ["S1"])
+    facts = await people.facts(["U1"], groups("S1"))
     assert facts.people["U1"].deleted
     assert facts.groups == {"S1": frozenset()}
 
@@ -122,25 +126,25 @@ async def test_nothing_answers_and_nothing_is_found_out(slack, clock):
         token="xoxb-test", base_url="http://127.0.0.1:9/api/", retry_handlers=[]
     )
     people = SlackPeople(client=client, tenant=TENANT, clock=clock)
-    assert (await people.facts(["U1"], ["S1"])).people == {}
+    assert (await people.facts(["U1"], groups("S1"))).people == {}
 
 
 async def test_an_answer_is_used_for_less_than_a_minute(slack, people, clock):
     slack.set("users.info", user("U1"))
-    await people.facts(["U1"], [])
+    await people.facts(["U1"], Needs())
     clock.time += 59.9
     slack.set("users.info", user("U1", deleted=True))
-    assert not (await people.facts(["U1"], [])).people["U1"].deleted
+    assert not (await people.facts(["U1"], Needs())).people["U1"].deleted
     assert slack.calls["users.info"] == 1
     clock.time += 0.1
-    assert (await people.facts(["U1"], [])).people["U1"].deleted
+    assert (await people.facts(["U1"], Needs())).people["U1"].deleted
     assert slack.calls["users.info"] == 2
 
 
 async def test_an_answer_is_as_old_as_its_question(slack, people, clock):
     slack.set("users.info", user("U1"))
     slack.open.clear()
-    asked = asyncio.create_task(people.facts(["U1"], []))
+    asked = asyncio.create_task(people.facts(["U1"], Needs()))
     await slack.arrived.wait()
     clock.time += 60
     slack.open.set()
@@ -151,18 +155,18 @@ async def test_a_failure_is_not_remembered_and_ends_what_was_known(
     slack, people, clock
 ):
     slack.set("users.info", user("U1"))
-    await people.facts(["U1"], [])
+    await people.facts(["U1"], Needs())
     clock.time += 61
     slack.set("users.info", 503)
-    assert (await people.facts(["U1"], [])).people == {}
+    assert (await people.facts(["U1"], Needs())).people == {}
     slack.set("users.info", user("U1"))
-    assert set((await people.facts(["U1"], [])).people) == {"U1"}
+    assert set((await people.facts(["U1"], Needs())).people) == {"U1"}
 
 
 async def test_those_who_ask_the_same_at_once_share_one_call(slack, people):
     slack.set("users.info", user("U1"))
     slack.open.clear()
-    asked = [asyncio.create_task(people.facts(["U1"], [])) for _ in range(20)]
+    asked = [asyncio.create_task(people.facts(["U1"], Needs())) for _ in range(20)]
     await slack.arrived.wait()
     slack.open.set()
     assert all("U1" in facts.people for facts in await asyncio.gather(*asked))
@@ -175,9 +179,9 @@ async def test_one_deadline_holds_for_everything_and_the_question_goes_on(
     slack.set("users.info", user("U1"))
     slack.set("usergroups.users.list", {"users": ["U1"]})
     slack.open.clear()
-    facts = await people.facts(["U1", "U2"], ["S1"], timeout=0.05)
+    facts = await people.facts(["U1", "U2"], groups("S1"), timeout=0.05)
     assert (facts.people, facts.groups) == ({}, {})
-    waiting = asyncio.create_task(people.facts(["U1"], ["S1"]))
+    waiting = asyncio.create_task(people.facts(["U1"], groups("S1")))
     slack.open.set()
     facts = await waiting
     assert "U1" in facts.people
@@ -187,8 +191,8 @@ async def test_one_deadline_holds_for_everything_and_the_question_goes_on(
 async def test_one_who_gives_up_does_not_take_the_answer_from_others(slack, people):
     slack.set("users.info", user("U1"))
     slack.open.clear()
-    impatient = asyncio.create_task(people.facts(["U1"], []))
-    patient = asyncio.create_task(people.facts(["U1"], []))
+    impatient = asyncio.create_task(people.facts(["U1"], Needs()))
+    patient = asyncio.create_task(people.facts(["U1"], Needs()))
     await slack.arrived.wait()
     impatient.cancel()
     await asyncio.wait({impatient})
@@ -198,8 +202,8 @@ async def test_one_who_gives_up_does_not_take_the_answer_from_others(slack, peop
 
 async def test_an_empty_group_is_a_group_without_members(slack, people):
     slack.set("usergroups.users.list", {"users": []})
-    assert (await people.facts([], ["S1"])).groups == {"S1": frozenset()}
-    await people.facts([], ["S1"])
+    assert (await people.facts([], groups("S1"))).groups == {"S1": frozenset()}
+    await people.facts([], groups("S1"))
     assert slack.calls["usergroups.users.list"] == 1
 
 
@@ -210,18 +214,20 @@ def page(key, items, following):
 async def test_every_page_of_a_group_counts(slack, people):
     slack.set("usergroups.users.list", page("users", ["U1"], "two"))
     slack.set("usergroups.users.list", page("users", ["U2"], ""), cursor="two")
-    assert (await people.facts([], ["S1"])).groups == {"S1": frozenset({"U1", "U2"})}
+    assert (await people.facts([], groups("S1"))).groups == {
+        "S1": frozenset({"U1", "U2"})
+    }
 
 
 async def test_a_group_of_which_a_page_is_missing_is_not_known(slack, people):
     slack.set("usergroups.users.list", page("users", ["U1"], "two"))
     slack.set("usergroups.users.list", 500, cursor="two")
-    assert (await people.facts([], ["S1"])).groups == {}
+    assert (await people.facts([], groups("S1"))).groups == {}
 
 
 async def test_a_cursor_that_leads_nowhere_ends(slack, people):
     slack.set("usergroups.users.list", page("users", ["U1"], "again"))
-    assert (await people.facts([], ["S1"])).groups == {}
+    assert (await people.facts([], groups("S1"))).groups == {}
     assert slack.calls["usergroups.users.list"] == 2
 
 
@@ -235,11 +241,49 @@ async def test_who_is_in_a_channel(slack, people, clock):
     assert await people.in_channel("U1", "C2") is None
 
 
+def channels(*ids):
+    return Needs(channels=frozenset(ids))
+
+
+async def test_the_members_of_a_channel_are_looked_up_with_the_rest(slack, people):
+    slack.set("conversations.members", page("members", ["U1"], "two"), channel="C1")
+    slack.set("conversations.members", page("members", ["U2"], ""), cursor="two")
+    facts = await people.facts([], channels("C1"))
+    assert facts.channels == {"C1": frozenset({"U1", "U2"})}
+    assert facts.groups == {}
+    await people.facts([], channels("C1"))
+    assert slack.calls["conversations.members"] == 2
+    assert not people.crowded("C1")
+
+
+@pytest.mark.parametrize("answer", [500, {"ok": False, "error": "channel_not_found"}])
+async def test_a_channel_that_cannot_be_looked_up_is_left_out(slack, people, answer):
+    slack.set("conversations.members", answer)
+    assert (await people.facts([], channels("C1"))).channels == {}
+    assert not people.crowded("C1")
+
+
+@pytest.mark.parametrize(("count", "known"), [(1_000, True), (1_001, False)])
+async def test_of_a_crowded_channel_nobody_is_known(slack, people, count, known):
+    members = [f"U{n}" for n in range(count)]
+    slack.set("conversations.members", page("members", members[:1_000], "two"))
+    # No third page is asked for: two are enough to know that there are too many.
+    last = page("members", members[1_000:], "" if known else "three")
+    slack.set("conversations.members", last, cursor="two")
+    facts = await people.facts([], channels("C1"))
+    assert facts.channels == ({"C1": frozenset(members)} if known else {})
+    assert people.crowded("C1") is not known
+    assert slack.calls["conversations.members"] == 2
+
+
 async def test_the_people_of_a_list_come_once_and_in_order(slack, people):
     slack.set("usergroups.users.list", {"users": ["U3", "U2"]}, usergroup="S1")
     slack.set("usergroups.users.list", 500, usergroup="S2")
-    entries = (Who(user="U3"), Who(group="S2"), Who(group="S1"), Who(user="U9"))
-    assert await people.members_of(entries) == ["U3", "U2", "U9"]
+    slack.set("conversations.members", {"members": ["U3", "U4"]}, channel="C1")
+    slack.set("conversations.members", 500, channel="C2")
+    named = (Who(user="U3"), Who(group="S2"), Who(group="S1"), Who(user="U9"))
+    entries = (*named, Who(channel="C2"), Who(channel="C1"))
+    assert await people.members_of(entries) == ["U3", "U2", "U9", "U4"]
     assert await people.members_of(()) == []
 
 
@@ -367,7 +411,7 @@ async def test_the_scopes_of_the_manifest_are_enough_in_the_playground(tmp_path,
         assert channels["ops"] == Channel(id="C0OPS", is_member=True)
         assert "private-without-the-bot" not in channels
         people = SlackPeople(client=client, tenant=found.tenant, clock=clock)
-        facts = await people.facts(["U0BEN", "U0NOBODY"], ["S0APPROVERS"])
+        facts = await people.facts(["U0BEN", "U0NOBODY"], groups("S0APPROVERS"))
         assert facts.people["U0BEN"].team == found.tenant.team
         assert facts.people["U0NOBODY"].deleted
         assert facts.groups == {"S0APPROVERS": frozenset({"U0BEN"})}

@@ -62,7 +62,7 @@ def test_open_card_reads_as_designed():
         'region  = "eu"',
         'service = "api"',
         "acting as the bot",
-        "[Approve] [Deny]",
+        "[Approve] [Deny] [Deny, say why]",
         "CS-318 · until <14:52>, then denied · 4c1f 88a0 93d2"
         " · questions: in the thread",
     ]
@@ -74,13 +74,14 @@ def test_controls_carry_the_request_and_their_decision():
     assert buttons(drawn) == [
         ("Approve", "cs_approve", "request-ref-0123456789.approve"),
         ("Deny", "cs_deny", "request-ref-0123456789.deny"),
+        ("Deny, say why", "cs_deny_why", "request-ref-0123456789.deny_why"),
     ]
 
 
 def test_only_approve_has_a_style():
     styles = [e.get("style") for e in card(EVERY["open"]).blocks[-2]["elements"]]
 
-    assert styles == ["primary", None]
+    assert styles == ["primary", None, None]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -147,6 +148,21 @@ def test_a_requester_who_may_approve_is_not_left_out():
     drawn = card(card_view(rule=replace(ASK, self_approval=True)))
 
     assert "Needs one of <S0SRE>." in words(drawn)
+
+
+def test_the_members_of_a_channel_are_named_by_it_and_notified_by_nothing():
+    rule = replace(ASK, approvers=(Who(channel="C0OPS", handle="#ops"),))
+    open_card, direct = (
+        card(card_view(rule=rule)),
+        card(card_view(rule=rule), direct=True),
+    )
+
+    assert "Needs one of <C0OPS>, not Ada." in words(open_card)
+    assert "Needs one of #ops, not Ada." in words(direct)
+    assert references(open_card) == references(direct) == set()
+    assert faults(open_card) == faults(direct) == []
+    unnamed = replace(ASK, approvers=(Who(channel="C0OPS"),))
+    assert "Needs one of C0OPS" in words(card(card_view(rule=unnamed), direct=True))
 
 
 def test_answerers_are_asked_for_other_kinds():
@@ -452,7 +468,11 @@ def test_asked_anew_the_first_card_points_to_the_second():
         in words(drawn)
     )
     assert labels(drawn) == []
-    assert labels(card(replace(view, request=second))) == ["Approve", "Deny"]
+    assert labels(card(replace(view, request=second))) == [
+        "Approve",
+        "Deny",
+        "Deny, say why",
+    ]
 
 
 def test_denied_anew_it_did_not_run_again():
@@ -503,7 +523,7 @@ def test_a_card_that_slack_refuses_cannot_be_approved():
     drawn = cards.minimal(EVERY["open"], signed, direct=False)
     other = cards.minimal(EVERY["asked by a tool"], signed, direct=False)
 
-    assert labels(drawn) == ["Deny"]
+    assert labels(drawn) == ["Deny", "Deny, say why"]
     assert labels(other) == ["Decline"]
     assert "nobody can agree to it" in words(drawn)
     assert faults(drawn) == faults(other) == []

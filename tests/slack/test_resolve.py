@@ -169,3 +169,51 @@ def test_a_group_id_that_is_not_known_has_no_members_and_says_so():
     assert resolved.notes == (
         "S9AA is not an active user group here; it has no members.",
     )
+
+
+# -- channels whose members may do something ------------------------------------------
+
+
+def test_channels_in_the_lists_get_their_ids():
+    written = rule(approvers=["#ops", "C2AA", "@sre-oncall"], callers=["#dev"])
+    resolved = resolve([written], NOW, {})
+    assert resolved.problems == ()
+    (found,) = resolved.rules
+    assert found.approvers == (
+        Who(channel="C1AA", handle="#ops"),
+        Who(channel="C2AA", handle="#dev"),
+        Who(group="S1AA", handle="@sre-oncall"),
+    )
+    assert found.callers == (Who(channel="C2AA", handle="#dev"),)
+    assert resolved.names["#ops"] == "C1AA"
+    # Its members are looked up without the bot being one of them.
+    assert not any("not a member" in note for note in resolved.notes)
+
+
+def test_an_unknown_channel_in_a_list_is_a_problem_with_a_near_miss():
+    assert said(resolve([rule(approvers=["#opps"])], NOW, {})) == [
+        'policy.toml, tool "restart": approvers name #opps, a channel the bot '
+        "cannot see. / did you mean #ops? A private channel needs /invite "
+        "@Countersign typed in it."
+    ]
+
+
+def test_a_channel_name_taken_over_by_another_stops_the_start():
+    written = ("#ops",)
+    refused = resolve([rule(approvers=written)], NOW, {"#ops": "C9AA"})
+    assert said(refused) == [
+        "policy.toml: #ops was the channel C9AA and is now C1AA, another one. / "
+        "if that is meant, start once with --accept '#ops'."
+    ]
+    taken = resolve([rule(approvers=written)], NOW, {"#ops": "C9AA"}, {"#ops"})
+    assert taken.rules[0].approvers == (Who(channel="C1AA", handle="#ops"),)
+
+
+def test_with_slack_silent_channels_are_as_remembered():
+    written = [rule(answerers=["#ops", "C9AA"])]
+    resolved = resolve(written, SILENT, {"#ops": "C1AA"})
+    assert resolved.rules[0].answerers == (
+        Who(channel="C1AA", handle="#ops"),
+        Who(channel="C9AA"),
+    )
+    assert resolve(written, SILENT, {}).problems

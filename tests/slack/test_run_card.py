@@ -187,7 +187,7 @@ def test_each_step_of_a_turn_has_its_line():
         "2  t2  waiting: @sre-oncall, card in #ops",
         "3  t3  not started",
         "[Cancel run]",
-        "turn 1 · ungated: t1, t3",
+        "turn 1 · 0 tokens · ungated: t1, t3",
     ]
     assert card(view).text == "Run started by Ada. CS-318"
 

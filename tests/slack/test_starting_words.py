@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from reading import boxes, faults, ours, references, words
-from views import ASK, ENTER, EVERY, posted, ungated_view
+from views import ASK, ENTER, EVERY, card_view, posted, ungated_view
 
 from bot.core import policy
 from bot.core.events import Returned
@@ -164,6 +164,28 @@ def test_an_ungated_run_says_that_it_was_not_asked():
     ran = Returned(ordinal=1, execution=1, output="x")
     assert starting.started(ungated_view((ENTER, ran))).text == (
         "CS-318: status. It has run; its card shows how it ended."
+    )
+
+
+def test_the_same_again_is_said_to_be_the_same():
+    view = EVERY["open"]
+
+    for asked in (posted(view, "C0OPS"), ungated_view()):
+        assert starting.started(asked, (317, 4_200)).text.endswith(
+            " It is the same as run CS-317, started 4 s ago."
+        )
+
+
+def test_channels_whose_members_are_asked_are_named_as_places():
+    ops, crew = Who(channel="C0OPS", handle="#ops"), Who(channel="C0CREW", handle="#x")
+    rule = replace(ASK, post_to=None, post_to_name="", approvers=(ops, crew))
+    view = card_view(rule=rule)
+    view = replace(view, run=replace(view.run, channel="C0HERE"))
+
+    drawn = starting.started(posted(view, "C0OPS", "C0CREW"))
+
+    assert drawn.text.endswith(
+        "Asked of #ops or #x in #ops and #x. It has not run yet."
     )
 
 

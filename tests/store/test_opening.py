@@ -325,7 +325,7 @@ async def test_every_row_of_a_workspace_says_so(store):
 
     columns = await store.read(unit)
 
-    assert len(columns) == 11
+    assert len(columns) == 12
     bare = [
         t for t, names in columns.items() if not {"enterprise", "team"} <= set(names)
     ]

@@ -150,3 +150,42 @@ async def test_ten_clicks_of_one_person_are_one_vote(store, ask, made):
     )
 
     assert sorted(counted) == [False] * 9 + [True]
+
+
+async def test_what_concerned_a_person_lately_comes_newest_first(store, ask, home, now):
+    """What they settled, and what was settled of theirs; each once."""
+    own = await ask(requester="U2")
+    for_others = await ask(requester="U1")
+    both = await ask(requester="U2")
+    still_open = await ask(requester="U2")
+    nobodys = await ask(requester="U3")
+    await settle(store, own, "denied", now + 1, by="U9")
+    await settle(store, for_others, "denied", now + 3, by="U2")
+    await settle(store, both, "cancelled", now + 2, by="U2")
+    await settle(store, nobodys, "denied", now + 4, by="U9")
+
+    def lately(user, limit, tenant=home):
+        return lambda tx: [ref for _, ref in store.settled_of(tx, tenant, user, limit)]
+
+    assert await store.read(lately("U2", 9)) == [for_others.ref, both.ref, own.ref]
+    assert await store.read(lately("U2", 2)) == [for_others.ref, both.ref]
+    assert await store.read(lately("U3", 9)) == [nobodys.ref]
+    assert await store.read(lately("U2", 9, OTHER)) == []
+    assert still_open.ref not in await store.read(lately("U2", 9))
+
+
+async def test_looking_for_what_a_person_settled_reads_no_whole_table(store, home):
+    plan = await store.read(
+        lambda tx: [
+            row["detail"]
+            for row in tx.execute(
+                "EXPLAIN QUERY PLAN SELECT run FROM requests WHERE enterprise = ?"
+                " AND team = ? AND decided_by = ? AND decided_at IS NOT NULL"
+                " ORDER BY decided_at DESC LIMIT 5",
+                (home.enterprise, home.team, "U1"),
+            )
+        ]
+    )
+
+    assert len(plan) == 1
+    assert "requests_settled" in plan[0]

@@ -92,12 +92,14 @@ async def test_runs_of_a_workspace_are_not_seen_from_another(store, made, home, 
             store.run_numbered(tx, tenant, run.number) is not None,
             store.runs_of(tx, tenant, run.requester, 9) != [],
             store.unfinished(tx, tenant) != [],
+            store.unfinished_of(tx, tenant, run.requester, 9) != [],
+            store.count_unfinished_of(tx, tenant, run.requester) == 1,
             store.runs_due(tx, tenant, now, 9) != [],
             store.call_by_ref(tx, tenant, call.ref) is not None,
         ]
 
-    assert await store.read(seen(home)) == [False] * 6
-    assert await store.read(seen(OTHER)) == [True] * 6
+    assert await store.read(seen(home)) == [False] * 8
+    assert await store.read(seen(OTHER)) == [True] * 8
 
 
 async def test_lists_of_runs_hold_what_they_say(store, made, home, now):
@@ -117,6 +119,8 @@ async def test_lists_of_runs_hold_what_they_say(store, made, home, now):
             store.runs_due(tx, home, now, 9),
             store.runs_due(tx, home, now, 1),
             [row.number for row in store.runs_of(tx, home, "U1", 3)],
+            [row.number for row in store.unfinished_of(tx, home, "U1", 2)],
+            store.count_unfinished_of(tx, home, "U1"),
         )
 
     assert await store.read(unit) == (
@@ -124,6 +128,8 @@ async def test_lists_of_runs_hold_what_they_say(store, made, home, now):
         ["run5", "run3"],
         ["run5"],
         [4, 3, 2],
+        [3, 2],
+        3,
     )
 
 

@@ -50,7 +50,7 @@ async def test_a_click_on_a_locked_database_is_busy_and_a_later_one_counts(
         assert told["ok"], await bench.slack.state()
     assert await bench.rows("SELECT count(*) FROM votes") == [(0,)]
     assert await bench.statuses() == ["open"]
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
 
     await bench.press(BEN, card, action)
 

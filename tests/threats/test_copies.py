@@ -85,7 +85,7 @@ async def test_without_history_the_orphan_is_neutralised_by_its_first_click(benc
     orphan, live = await bench.cards()
     assert controls(orphan) == []
     assert "This copy of a card cannot be answered." in text_in(orphan)
-    assert controls(live) == ["Approve", "Deny"]
+    assert controls(live) == ["Approve", "Deny", "Deny, say why"]
     await bench.press(BEN, live, "approve")
     await bench.quiet()
     assert len(bench.ran("restart")) == 1
@@ -199,7 +199,7 @@ async def test_the_same_token_from_another_channel(bench):
     assert set(await bench.whispers(BEN)) == {CANNOT}
     assert await votes(bench) == []
     assert await bench.statuses() == ["open"]
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
 
 
 async def test_a_card_of_ours_shared_elsewhere_loses_its_controls(bench):
@@ -303,7 +303,10 @@ async def test_five_requests_in_one_channel_do_not_touch_each_other(bench, at):
 
         assert await bench.statuses() == expected
         shown = [controls(c) for c in await bench.cards()]
-        assert shown == [["Approve", "Deny"] if s == "open" else [] for s in expected]
+        assert shown == [
+            ["Approve", "Deny", "Deny, say why"] if s == "open" else []
+            for s in expected
+        ]
 
     approved = {n + 1 for n in range(5) if said[n] == "approve"}
     assert {line["args"]["amount"] for line in bench.ran("pay")} == approved

@@ -75,7 +75,7 @@ async def test_a_forged_callback_is_turned_away_unread(bench, kind, forged):
     await bench.quiet()
     assert dump(bench) == before
     assert bench.ran() == []
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
     (line,) = lines().splitlines()
     assert len(line.encode()) <= 300
     assert "request_refused" in line

@@ -38,7 +38,7 @@ async def test_a_click_before_its_card_is_recorded_silences_no_channel(bench, fi
     await bench.tool("restart service=api")
     await bench.quiet()
 
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
 
 
 async def test_a_copy_posted_while_another_was_adopted_loses_its_controls(bench):
@@ -62,7 +62,7 @@ async def test_a_copy_posted_while_another_was_adopted_loses_its_controls(bench)
     state = await bench.slack.state()
     copies = {m["ts"]: controls(m) for m in state["messages"][OPS]}
     assert copies[again["ts"]] == []
-    assert copies[card["ts"]] == ["Approve", "Deny"]
+    assert copies[card["ts"]] == ["Approve", "Deny", "Deny, say why"]
 
 
 async def entered_and_lost(bench, monkeypatch, words="careful order=1"):

@@ -35,7 +35,7 @@ async def test_looking_like_an_approver_is_not_being_one(folder, who):
         await bench.quiet()
         assert await bench.refusals() == ["not_approver", "not_approver"]
         assert await bench.rows("SELECT count(*) FROM votes") == [(0,)]
-        assert controls(await bench.card()) == ["Approve", "Deny"]
+        assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
         await bench.press(BEN, card, "approve")
         await bench.quiet()
         assert len(bench.ran()) == 1

@@ -102,7 +102,7 @@ async def test_the_requester_cannot_approve(bench):
     )
     assert await bench.refusals() == ["self_approval"]
     assert await votes(bench) == []
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
 
 
 async def test_being_in_the_group_does_not_help_the_requester(bench):
@@ -239,7 +239,7 @@ async def test_slack_silent_about_the_group_counts_nothing(bench, fault):
         " counted. Click again in a minute."
     )
     assert await votes(bench) == []
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
 
     bench.slack.fault("usergroups.users.list", "")
     if fault == "hang":
@@ -445,7 +445,7 @@ async def test_only_full_members_count(bench, fields, code, words):
 
     assert await bench.refusals() == [code, code]
     assert await votes(bench) == []
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
     if not fields.get("deleted"):  # nothing can be said to a closed account
         assert words in (await bench.whispers(BEN))[-1]
 

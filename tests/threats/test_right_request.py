@@ -203,7 +203,7 @@ async def test_a_stale_card_is_refused_and_repaired(bench, close, code, told, ac
     await close(bench, card)
     await lose_the_edit(bench, card)
     before = await bench.statuses(), await votes(bench), bench.ran()
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
 
     await bench.press(CLEO, card, action)
 
@@ -263,7 +263,7 @@ async def test_a_card_whose_last_edit_got_stuck_is_repaired_by_a_click(bench):
     card = await asked(bench)
     bench.slack.fault("chat.update", "error:edit_window_closed")
     await bench.press(BEN, card, "approve")
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
     bench.slack.fault("chat.update", "")
     bench.clock.advance(60)
 
@@ -299,7 +299,7 @@ async def test_a_card_of_a_run_that_is_gone_becomes_neutral(bench, action):
     assert "This copy of a card cannot be answered." in words_in(
         await shown(bench, old)
     )
-    assert controls(await shown(bench, card)) == ["Approve", "Deny"]
+    assert controls(await shown(bench, card)) == ["Approve", "Deny", "Deny, say why"]
     assert await bench.statuses() == ["open"]
 
 
@@ -395,7 +395,7 @@ async def test_two_tools_that_choose_one_id_have_two_requests(bench):
 
     assert await bench.statuses() == ["approved", "open"]
     assert controls(await shown(bench, first)) == []
-    assert controls(await shown(bench, second)) == ["Approve", "Deny"]
+    assert controls(await shown(bench, second)) == ["Approve", "Deny", "Deny, say why"]
     assert len(bench.ran("asks")) == 1
 
 

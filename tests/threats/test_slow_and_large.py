@@ -78,7 +78,7 @@ async def largest_card(bench, character):
     await bench.tool(f"pay amount=1 iban={character * fits}")
     card = await bench.card()
     assert character * fits in json.dumps(card, ensure_ascii=False)
-    assert controls(card) == ["Approve", "Deny"]
+    assert controls(card) == ["Approve", "Deny", "Deny, say why"]
     return card
 
 

@@ -32,6 +32,9 @@ UNBOUND = {
     ("requests.py", "requests"): "by the id of a run",
     ("requests.py", "votes"): "by the ref of a request",
     ("runs.py", "calls"): "by the id of a run",
+    ("runs.py", "all_calls"): "by the id of a run",
+    ("runs.py", "transcript"): "by the id of a run",
+    ("runs.py", "add_transcript"): "by the id of a run, out of its row",
     ("runs.py", "_SAVE_CALL"): "by the id of a run, out of the call's row",
     ("runs.py", "_NEXT_ENTRY"): "by the id of a run, out of the call's row",
     ("runs.py", "_CLAIM"): "by the id of a run, out of the call's row",
@@ -39,7 +42,16 @@ UNBOUND = {
 
 
 #: The methods of the store behind those that go by an id.
-BY_ID = {"calls", "requests", "votes", "messages", "redraw"}
+BY_ID = {
+    "add_transcript",
+    "all_calls",
+    "calls",
+    "messages",
+    "redraw",
+    "requests",
+    "transcript",
+    "votes",
+}
 
 
 def statements():
@@ -98,7 +110,7 @@ def test_who_we_are_is_read_before_there_is_a_handler():
         for path in sorted(STORE.parent.rglob("*.py"))
         if "store.identity" in path.read_text()
     ]
-    assert users == ["app.py"]
+    assert users == ["installation.py"]
 
 
 async def test_ids_of_rows_cannot_be_guessed_or_meet(bench):

@@ -56,7 +56,7 @@ async def test_a_click_from_elsewhere_is_refused_and_sees_nothing(bench, foreign
     card = await bench.card()
     await nothing_happens(bench, card, "approve", foreign)
     await nothing_happens(bench, card, "deny", foreign)
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
     assert bench.ran() == []
 
 
@@ -194,8 +194,15 @@ async def test_views_and_events_carry_no_decision(bench, team):
         assert (answer.status_code, answer.content) == (200, b"")
 
     await settled(bench)
-    assert await rows_of(bench, "T0HOME") == before
-    assert controls(await bench.card()) == ["Approve", "Deny"]
+    after = await rows_of(bench, "T0HOME")
+    noted = [row for row in after["audit"] if row not in before["audit"]]
+    # The submission alone claims to answer something, so it is noted as refused.
+    if team == "T0HOME":
+        assert [row[4:6] for row in noted] == [("refused unknown_request", BEN)]
+    else:
+        assert noted == []
+    assert {**after, "audit": before["audit"]} == before
+    assert controls(await bench.card()) == ["Approve", "Deny", "Deny, say why"]
 
 
 # -- rows of a second workspace in the same file ---------------------------------------

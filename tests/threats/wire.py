@@ -106,7 +106,7 @@ def click_body(bench, card, action="cs_approve", user="U0BEN", **changes):
 
 
 def view_body(bench, kind="view_submission", metadata="", **changed):
-    """A submitted or closed modal, of which we have none yet."""
+    """A submitted or closed modal that is none of ours."""
     payload = {
         "type": kind,
         "api_app_id": bench.slack.app_id,

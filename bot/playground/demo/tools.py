@@ -32,6 +32,14 @@ def status(service: str) -> str:
     return f"{service} is up"
 
 
+# The one to try alone: harmless, so policy.toml lets Ada approve it for herself.
+@tool
+def hello(name: str = "world") -> str:
+    """Say hello. It changes nothing."""
+    _done("hello", {"name": name})
+    return f"Hello, {name}."
+
+
 # A tool can ask by itself, with any kind of question. It returns the question and ends;
 # when somebody has answered, even days later, it is entered again with the answer.
 @tool(idempotent=True)

@@ -1,37 +1,49 @@
 /* The page put together: which person acts, which room is open, and what a new
    state changes on the screen. The state is the server's; the page adds only what
-   a client of Slack keeps for itself: drafts, what is read, presses under way. */
+   a client of Slack keeps for itself: drafts, what is read, what is typed into forms,
+   presses under way. */
 
-import { failure } from "./blocks.js";
+import { Acts } from "./acts.js";
 import { Composer } from "./composer.js";
-import { agreed } from "./dialog.js";
-import { el, fill } from "./dom.js";
+import { Forms } from "./forms.js";
+import { Home } from "./home.js";
 import { MessageList } from "./messages.js";
+import { Modal } from "./modal.js";
+import { more } from "./more.js";
 import { Names } from "./names.js";
 import { drawPhones, drawToolLog } from "./phones.js";
-import { Reading, roomOf, unreadNotifications } from "./reading.js";
+import { hasUnread, Reading, roomOf } from "./reading.js";
 import { channelMessages, newest, threadMessages, whispers } from "./room.js";
-import { follow, hasToken, post } from "./server.js";
-import { channelsOf, drawSidebar, withDirect } from "./sidebar.js";
+import { send } from "./sending.js";
+import { follow, hasToken, LINE } from "./server.js";
+import { channelsOf, drawSidebar, isApp, withDirect } from "./sidebar.js";
 import { Steps } from "./steps.js";
+import { drawTabs } from "./tabs.js";
+import { Top } from "./top.js";
+import { Wire } from "./wire.js";
 
 const FIRST_WORDS = "/tool restart service=api";
-const LINE = {
-  up: "",
-  down: "The playground does not answer. Trying again …",
-  stranger: "This address has a wrong token; use the one printed at start.",
-};
 const byId = (id) => document.getElementById(id);
 
 class Page {
   constructor() {
     this.state = null;
     this.places = new Map();
+    this.tabs = new Map();
     this.drafts = new Map();
-    this.marks = new Map();
+    this.acts = new Map();
     this.gone = new Set();
     this.troubles = new Map();
-    this.switching = false;
+    this.rail = "phones";
+    const again = () => this.draw();
+    this.top = new Top({
+      turnTo: (person) => this.go(person),
+      complain: (about, words) => this.complain(about, words),
+    });
+    this.forms = new Forms(again);
+    this.modal = new Modal(byId("veil"), byId("desk"));
+    this.home = new Home(byId("home"), again);
+    this.wire = new Wire(byId("wire"));
     this.log = new MessageList(byId("log"), byId("scroll"));
     this.threadLog = new MessageList(byId("thread-log"), byId("thread-scroll"));
     this.steps = new Steps(byId("steps"), (command) => this.fillIn(command));
@@ -43,14 +55,16 @@ class Page {
   makeComposer(id, inThread) {
     return new Composer(byId(id), {
       drafts: this.drafts,
-      send: (text) => this.send(text, inThread),
+      send: (text) => send(text, {
+        as: this.person, place: this.place, inThread, commands: this.state.commands,
+        stored: (typed) => this.names.stored(typed),
+      }),
       commands: () => (inThread ? [] : this.state.commands),
-      mentions: () => this.mentions(),
+      mentions: () => this.names.mentions(),
     });
   }
 
   listen() {
-    byId("bot-switch").addEventListener("click", () => this.switchBot());
     byId("close-thread").addEventListener("click", () => this.closeThread());
     byId("show-nav").addEventListener("click", () => this.unfold("nav"));
     byId("show-rail").addEventListener("click", () => this.unfold("rail"));
@@ -73,7 +87,9 @@ class Page {
     this.names = new Names(this.state);
     if (first) this.begin();
     this.names.reader = this.person;
+    this.forms.receive(this.state);
     this.draw();
+    this.wire.look();
     if (first) this.arrive();
   }
 
@@ -97,7 +113,7 @@ class Page {
   arrive() {
     const [channel, ts] = new URLSearchParams(location.search).get("at")?.split(":") ?? [];
     if (channel && ts) this.openNote(this.person, { channel, ts });
-    else this.composer.focus();
+    else if (!this.modal.open) this.composer.focus();
   }
 
   get place() {
@@ -119,6 +135,37 @@ class Page {
     }
     if (place) this.places.set(person, place);
     this.fold();
+    if (this.place.tab === "home") this.home.look(person);
+    this.draw();
+  }
+
+  channel(id) {
+    return this.state.channels.find((channel) => channel.id === id);
+  }
+
+  /** Opens a channel; the app opens where it was left, but where something is new. */
+  openChannel(id) {
+    const kept = this.tabs.get(this.person);
+    const fresh = hasUnread(this.state, this.reading, this.person, id);
+    const some = (this.state.messages[id] ?? []).length > 0;
+    const tab = fresh ? "messages" : kept ?? (some ? "messages" : "home");
+    if (isApp(this.state, this.channel(id))) this.openTab(id, tab);
+    else this.go(this.person, { channel: id, thread: null });
+  }
+
+  openTab(id, tab) {
+    this.tabs.set(this.person, tab);
+    this.go(this.person, { channel: id, thread: null, tab });
+  }
+
+  openHome() {
+    const app = channelsOf(this.state, this.person).find((one) => isApp(this.state, one));
+    if (app) this.openTab(app.id, "home");
+  }
+
+  openRail(name) {
+    this.rail = name;
+    if (getComputedStyle(byId("rail")).display === "none") this.unfold("rail");
     this.draw();
   }
 
@@ -135,9 +182,15 @@ class Page {
   }
 
   closeThread() {
-    const { channel, thread } = this.place;
-    this.go(this.person, { channel, thread: null });
+    const { channel, thread, tab } = this.place;
+    this.go(this.person, { channel, thread: null, tab });
     this.log.reveal(thread);
+  }
+
+  fillInThread({ channel, ts }, words) {
+    this.go(this.person, { channel, thread: ts });
+    this.threadComposer.put(words);
+    this.threadComposer.focus();
   }
 
   fillIn(command) {
@@ -147,72 +200,13 @@ class Page {
     this.composer.focus();
   }
 
-  mentions() {
-    const users = [...this.names.users.values()].filter((user) => !user.deleted);
-    const groups = [...this.names.groups.values()];
-    return [
-      ...users.map((user) => ({ word: this.names.short(user.id), about: user.is_bot ? "app" : "" })),
-      ...groups.map((group) => ({ word: group.handle, about: "group" })),
-    ];
-  }
-
-  /** Sends what was written; answers with what to say when it failed. */
-  async send(text, inThread) {
-    const { channel, thread } = this.place;
-    const words = text.startsWith("/") ? this.command(text, channel, inThread) : null;
-    const answer = await (words ?? post("/ui/message", {
-      as: this.person, channel, text: this.names.stored(text),
-      ...(inThread ? { thread_ts: thread } : {}),
-    }));
-    // What went wrong behind a delivery is told by Slackbot, in the room.
-    return answer.ok || answer.delivery ? null : answer.words ?? failure(answer.error);
-  }
-
-  async command(text, channel, inThread) {
-    const [, command, rest] = /^(\/\S*)\s*([\s\S]*)$/.exec(text);
-    if (inThread) {
-      return { ok: false, words: `${command} does not work in threads. Type it in the channel.` };
-    }
-    const known = this.state.commands.map((one) => one.command);
-    if (!known.includes(command)) {
-      const list = known.join(", ") || "none";
-      return { ok: false, words: `${command} is not a valid command. Commands here: ${list}.` };
-    }
-    return post("/ui/command", { as: this.person, channel, command, text: rest });
-  }
-
-  async press(message, element, block) {
-    const node = byId("confirm");
-    if (element.confirm && !(await agreed(node, element.confirm))) return;
-    const as = this.person;
-    const own = `${as}/${message.channel}/${message.ts}/`;
-    for (const key of [...this.marks.keys()]) {
-      if (key.startsWith(own) && !this.marks.get(key).busy) this.marks.delete(key);
-    }
-    const key = `${own}${block.block_id}/${element.action_id}`;
-    this.marks.set(key, { busy: true });
-    this.draw();
-    const answer = await post("/ui/act", {
-      as, channel: message.channel, ts: message.ts,
-      action_id: element.action_id, block_id: block.block_id,
-    });
-    if (answer.ok) this.marks.delete(key);
-    else this.marks.set(key, { failed: answer.error ?? "unknown_error" });
-    this.draw();
-  }
-
-  async switchBot() {
-    if (this.switching) return;
-    this.switching = true;
-    const kill = this.state.bot === "up";
-    this.drawBot(kill ? "Stopping" : "Starting");
-    const answer = await post("/ui/bot", { do: kill ? "kill" : "start" });
-    this.switching = false;
-    const fault = `The bot could not be ${kill ? "killed" : "started"}: ${answer.error}`;
-    this.complain("bot", answer.ok ? "" : fault);
-    // The next state says so too; until it comes the button must not offer the same.
-    if (answer.ok) this.state.bot = kill ? "down" : "up";
-    this.drawBot();
+  /** What the person acting did with the controls of a message. */
+  actsOn({ channel, ts }) {
+    const key = `${this.person}/${channel}/${ts}`;
+    const kept = this.acts.get(key)
+      ?? new Acts(this.person, { channel, ts }, () => this.draw());
+    this.acts.set(key, kept);
+    return kept;
   }
 
   /** Shows what is wrong, by what it is wrong with; no words take it back. */
@@ -238,28 +232,56 @@ class Page {
   }
 
   escape() {
+    if (byId("confirm").open) return;
+    if (this.modal.open) {
+      this.modal.form.close();
+      return;
+    }
     const open = ["nav", "rail"].find((name) => byId("desk").classList.contains(`show-${name}`));
     this.fold();
     if (open) byId(`show-${open}`).focus();
   }
 
   draw() {
-    const { channel, thread } = this.place;
-    this.drawBot();
-    this.steps.draw(this.state);
-    this.drawRoom(channel);
+    const { channel, thread, tab } = this.place;
+    this.drawSteps();
+    this.drawRoom(channel, tab);
     this.drawThread(channel, thread);
-    this.markRead(channel, thread);
+    this.markRead(this.place);
     this.drawAround(channel);
+    this.modal.show(this.state.views[this.person] ?? [], this.forms, this.names);
   }
 
   /** What shows who has something unread. */
   drawAround(channel) {
-    this.drawPeople();
     const view = this.view(channel);
-    drawSidebar(byId("nav"), {
-      ...view, open: (id) => this.go(this.person, { channel: id, thread: null }),
+    this.top.draw(this);
+    drawSidebar(byId("nav"), { ...view, open: (id) => this.openChannel(id) });
+    this.drawRail(view);
+  }
+
+  drawSteps() {
+    this.steps.draw(this.state, more(this.state, {
+      fillIn: (command) => this.fillIn(command),
+      fillInThread: (message, words) => this.fillInThread(message, words),
+      openHome: () => this.openHome(),
+      openWire: () => this.openRail("wire"),
+    }));
+  }
+
+  drawRail(view) {
+    const wire = this.rail === "wire";
+    drawTabs(byId("rail-tabs"), {
+      tabs: [
+        { id: "phones", name: "Phones", panel: "watch" },
+        { id: "wire", name: "Wire", panel: "wire" },
+      ],
+      open: this.rail, choose: (name) => this.openRail(name),
     });
+    byId("watch").hidden = wire;
+    byId("wire").hidden = !wire;
+    byId("desk").classList.toggle("with-wire", wire);
+    this.wire.show(wire, this.state);
     drawPhones(byId("phones"), { ...view, open: (person, note) => this.openNote(person, note) });
     drawToolLog(byId("tool-log"), this.state.tool_log);
   }
@@ -269,59 +291,33 @@ class Page {
     return { state, reading, names, person, gone, channel };
   }
 
-  drawPeople() {
-    const holder = byId("people");
-    const people = this.names.people();
-    const drawn = [...holder.querySelectorAll("input")].map((input) => input.value).join();
-    if (drawn !== people.map((user) => user.id).join()) {
-      fill(holder, ...people.map((user) => el("label", {},
-        el("input", {
-          type: "radio", name: "as", value: user.id, change: () => this.go(user.id),
-        }),
-        el("span", {}, this.names.short(user.id)))));
-    }
-    const told = (id) => unreadNotifications(this.state, this.reading, id).length > 0;
-    for (const input of holder.querySelectorAll("input")) {
-      input.checked = input.value === this.person;
-      input.parentNode.classList.toggle("told-person", told(input.value));
-    }
-    const anybody = people.some((user) => told(user.id));
-    byId("show-rail").classList.toggle("told-person", anybody);
-    document.title = `${this.names.short(this.person)} · Countersign playground`;
-  }
-
-  drawBot(doing) {
-    if (this.switching && !doing) return;
-    const up = this.state.bot === "up";
-    const shown = byId("bot-state");
-    const words = doing ? `${doing} …` : up ? "Bot is up" : "Bot is down";
-    if (shown.textContent !== words) shown.textContent = words;
-    shown.className = `bot-state ${doing ? "busy" : this.state.bot}`;
-    const button = byId("bot-switch");
-    button.hidden = false;
-    button.className = `button small ${up ? "danger" : "primary"}`;
-    button.setAttribute("aria-disabled", String(Boolean(doing)));
-    if (!doing) button.textContent = up ? "Kill the bot" : "Start the bot";
-  }
-
   surface(openThread, empty) {
     const { names, person } = this;
-    const own = (message) => `${person}/${message.channel}/${message.ts}/`;
-    const marksOf = (message) =>
-      [...this.marks].filter(([key]) => key.startsWith(own(message)));
     return {
-      names, openThread, empty, marksOf, version: `${person} ${names.signature}`,
-      of: (message) => ({
-        names, openThread,
-        mark: (block, action) => this.marks.get(`${own(message)}${block}/${action}`),
-        press: (element, block) => this.press(message, element, block),
-      }),
+      names, openThread, empty, version: `${person} ${names.signature}`,
+      marksOf: (message) => {
+        const acts = this.actsOn(message);
+        return [[...acts.marks], acts.turn];
+      },
+      of: (message) => {
+        const acts = this.actsOn(message);
+        return {
+          names, openThread,
+          mark: (block, action) => acts.mark(block, action),
+          press: (element, block) => acts.press(element, block),
+          value: (element, block) => acts.value(element, block),
+          typed: (element, block, value) => acts.typed(element, block, value),
+          dispatch: (element, block) => acts.dispatch(element, block),
+          error: () => undefined,
+        };
+      },
     };
   }
 
-  drawRoom(channel) {
+  drawRoom(channel, tab) {
     const name = channel ? this.names.channel(channel, this.person) : "No channel";
-    const members = this.state.channels.find((one) => one.id === channel)?.members ?? [];
+    const members = this.channel(channel)?.members ?? [];
+    this.drawRoomTabs(channel, tab);
     byId("room-name").textContent = name;
     byId("room-people").textContent = members.map((id) => this.names.short(id)).join(", ");
     byId("log").setAttribute("aria-label", `Messages in ${name}`);
@@ -333,6 +329,29 @@ class Page {
       owner: this.person, key: `${this.person} ${channel}`, label: `Message ${name}`,
       hint: `Message ${name}`, action: "Send",
     });
+  }
+
+  /** The app's place has two tabs; any other room has its messages alone. */
+  drawRoomTabs(channel, tab = "messages") {
+    const app = isApp(this.state, this.channel(channel));
+    const home = app && tab === "home";
+    byId("room-tabs").hidden = !app;
+    byId("room-people").hidden = app;
+    byId("home").hidden = !home;
+    byId("talk").hidden = home;
+    for (const [name, value] of [["role", "tabpanel"], ["aria-labelledby", "tab-messages"]]) {
+      if (app) byId("talk").setAttribute(name, value);
+      else byId("talk").removeAttribute(name);
+    }
+    if (!app) return;
+    drawTabs(byId("room-tabs"), {
+      tabs: [
+        { id: "home", name: "Home", panel: "home" },
+        { id: "messages", name: "Messages", panel: "talk" },
+      ],
+      open: tab, choose: (name) => this.openTab(channel, name),
+    });
+    if (home) this.home.show(this.person, this.state.home[this.person], this.forms, this.names);
   }
 
   drawThread(channel, root) {
@@ -352,8 +371,8 @@ class Page {
 
   /** What lies open and is scrolled to its end is read; a channel with the replies
       that it counts. Answers with whether anything was unread before. */
-  markRead(channel, thread) {
-    if (document.hidden) return false;
+  markRead({ channel, thread, tab }) {
+    if (document.hidden || tab === "home") return false;
     const opened = `${channel}/${thread}`;
     const seen = (room) => (room === opened ? this.threadLog : this.log).nearEnd();
     return [...newest(this.state, channel)]
@@ -364,8 +383,8 @@ class Page {
 
   readOn() {
     if (!this.state) return;
-    const { channel, thread } = this.place;
-    if (this.markRead(channel, thread)) this.drawAround(channel);
+    const place = this.place;
+    if (this.markRead(place)) this.drawAround(place.channel);
   }
 }
 

@@ -1,11 +1,14 @@
-/* Block Kit blocks as DOM nodes: section, rich_text, context, actions, divider,
+/* Block Kit blocks as DOM nodes: section, rich_text, context, actions, input, divider,
    header, image. Anything else is shown as a named placeholder, never dropped.
    A surface says how: `names` for ids, `press` for buttons, `mark` for how the
-   last press of a button stands (busy, or failed with an error). */
+   last press of a control stands (busy, or failed with an error), `value`, `typed`
+   and `dispatch` for what the other controls hold, `error` for an input block. */
 
+import { formControl } from "./controls.js";
 import { el, safeUrl } from "./dom.js";
-import { emoji, render } from "./mrkdwn.js";
+import { inputBlock } from "./fields.js";
 import { richText, unknown } from "./richtext.js";
+import { plainText, textObject } from "./texts.js";
 
 const FOLD_CHARACTERS = 700;
 const FOLD_LINES = 12;
@@ -20,17 +23,6 @@ export function failure(error) {
   }
   if (error === "playground_unreachable") return "The playground does not answer.";
   return `That did not work (${error}).`;
-}
-
-function plainText(object) {
-  const text = object?.text ?? "";
-  if (object?.emoji === false) return text;
-  return text.replace(/:([a-z0-9_+-]{1,40}):/g, (whole, name) => emoji(name) ?? whole);
-}
-
-function textObject(object, names) {
-  if (object.type === "plain_text") return [el("p", {}, plainText(object))];
-  return render(object.text ?? "", names, { verbatim: Boolean(object.verbatim) });
 }
 
 function foldable(nodes, text) {
@@ -76,7 +68,8 @@ function button(element, block, surface) {
 function control(element, block, surface) {
   if (element.type === "button") return button(element, block, surface);
   if (element.type === "image") return picture(element);
-  return unknown(element.type, "control");
+  const label = plainText(element.placeholder) || block.text?.text || "Choose";
+  return attempt(element.type, "control", () => formControl(element, { block, surface, label }));
 }
 
 function warnings(elements, block, surface) {
@@ -84,7 +77,8 @@ function warnings(elements, block, surface) {
     .map((element) => surface.mark(block.block_id, element.action_id)?.failed)
     .filter(Boolean)
     .map((error) => el("p", { class: "failed", role: "alert" },
-      el("span", { class: "sign", "aria-hidden": "true" }, "⚠"), ` ${failure(error)}`));
+      el("span", { class: "sign", "aria-hidden": "true" }, "⚠"),
+      ` ${(surface.failure ?? failure)(error)}`));
 }
 
 function section(block, surface) {
@@ -121,9 +115,15 @@ function image(block) {
   return el("figure", {}, title, picture(block));
 }
 
+function input(block, surface) {
+  const wrong = warnings([block.element], block, surface);
+  return el("div", {}, inputBlock(block, surface), ...wrong);
+}
+
 const BLOCKS = {
   section,
   actions,
+  input,
   context,
   image,
   rich_text: (block, surface) => richText(block, surface.names),
@@ -131,16 +131,21 @@ const BLOCKS = {
   header: (block) => el("h3", { class: "header-block" }, plainText(block.text)),
 };
 
-/** Blocks → nodes. One that is malformed does not take the others with it. */
+/** One that is malformed does not take the others with it. */
+function attempt(type, what, make) {
+  try {
+    return make();
+  } catch (error) {
+    console.warn(`A ${what} could not be shown:`, error);
+    return unknown(type, what);
+  }
+}
+
+/** Blocks → nodes. */
 export function blockNodes(blocks, surface) {
   return blocks.map((block) => {
     const make = Object.hasOwn(BLOCKS, block?.type) && BLOCKS[block.type];
     if (!make) return unknown(block?.type ?? "none");
-    try {
-      return make(block, surface);
-    } catch (error) {
-      console.warn("A block could not be shown:", error);
-      return unknown(block.type);
-    }
+    return attempt(block.type, "block", () => make(block, surface));
   });
 }

@@ -1,10 +1,11 @@
-/* The confirm dialog of a button, before its action is sent. The browser's own
+/* The confirm dialog of a control, before its action is sent. The browser's own
    modal dialog keeps the focus inside and closes on Escape. */
 
 import { el, fill } from "./dom.js";
 
-/** Asks what the button's `confirm` object asks; true when the person agreed. */
-export function agreed(node, question) {
+/** Asks what an element's `confirm` object asks; true when the person agreed. */
+export function agreed(question) {
+  const node = document.getElementById("confirm");
   const style = question.style === "danger" ? "danger" : "primary";
   return new Promise((resolve) => {
     const yes = el("button", { type: "button", class: `button ${style}` },

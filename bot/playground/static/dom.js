@@ -47,3 +47,13 @@ export function outside(address, label) {
 export function unseen(text) {
   return el("span", { class: "unseen" }, text);
 }
+
+/** Makes `nodes` the children, in this order, and leaves those alone that stay. */
+export function arrange(holder, nodes) {
+  const wanted = new Set(nodes);
+  for (const child of [...holder.children]) if (!wanted.has(child)) child.remove();
+  nodes.forEach((node, index) => {
+    const now = holder.children[index];
+    if (now !== node) holder.insertBefore(node, now ?? null);
+  });
+}

@@ -4,7 +4,7 @@
 
 import { blockNodes } from "./blocks.js";
 import { clock, dayName, fromTs } from "./dates.js";
-import { el } from "./dom.js";
+import { arrange, el } from "./dom.js";
 import { render } from "./mrkdwn.js";
 
 const NEAR_END_PX = 80;
@@ -82,7 +82,7 @@ export class MessageList {
     const focus = this.focused();
     if (moved) this.kept.clear();
     this.place = place;
-    this.arrange(this.nodes(messages, surface));
+    arrange(this.log, this.nodes(messages, surface));
     this.refocus(focus);
     if (atEnd) this.scroll.scrollTop = this.scroll.scrollHeight;
   }
@@ -107,15 +107,6 @@ export class MessageList {
     }
     this.kept = kept;
     return nodes.length ? nodes : [el("p", { class: "empty soft" }, surface.empty)];
-  }
-
-  arrange(nodes) {
-    const wanted = new Set(nodes);
-    for (const child of [...this.log.children]) if (!wanted.has(child)) child.remove();
-    nodes.forEach((node, index) => {
-      const now = this.log.children[index];
-      if (now !== node) this.log.insertBefore(node, now ?? null);
-    });
   }
 
   nearEnd() {

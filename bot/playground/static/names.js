@@ -55,6 +55,16 @@ export class Names {
     return others.length ? this.user(others[0]) : "Yourself";
   }
 
+  /** What may be typed after an @, each with what it is. */
+  mentions() {
+    const users = [...this.users.values()].filter((user) => !user.deleted);
+    const groups = [...this.groups.values()];
+    return [
+      ...users.map((user) => ({ word: this.short(user.id), about: user.is_bot ? "app" : "" })),
+      ...groups.map((group) => ({ word: group.handle, about: "group" })),
+    ];
+  }
+
   /** The id behind `@word` as typed by a person, as Slack would write it. */
   reference(word) {
     const wanted = word.toLowerCase();

@@ -56,7 +56,6 @@ export function drawPhones(node, view) {
   const total = people.reduce(
     (sum, user) => sum + (view.state.notifications[user.id]?.length ?? 0), 0);
   fill(node,
-    el("h2", {}, "Phones"),
     total ? null : el("p", { class: "empty" }, "Nobody was notified"),
     ...people.map((user) => phone(user, view)));
   for (const list of node.querySelectorAll(".told-list")) {

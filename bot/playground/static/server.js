@@ -4,6 +4,13 @@
 const token = new URLSearchParams(location.search).get("token") ?? "";
 const AGAIN_MS = 1500;
 
+/** What to say of the line, by how it stands. */
+export const LINE = {
+  up: "",
+  down: "The playground does not answer. Trying again …",
+  stranger: "This address has a wrong token; use the one printed at start.",
+};
+
 export function hasToken() {
   return token !== "";
 }
@@ -30,14 +37,27 @@ export async function post(path, body) {
   }
 }
 
+/** GET from the page API; null when nothing readable came back. */
+export async function read(path) {
+  try {
+    const response = await ask(path);
+    return response.ok ? await response.json() : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Whether the playground answers, and does not know our token. */
 async function isStranger() {
   try {
-    const answer = await fetch("/ui/state", { headers: { "X-Playground-Token": token } });
-    return answer.status === 401;
+    return (await ask("/ui/state")).status === 401;
   } catch {
     return false;
   }
+}
+
+function ask(path) {
+  return fetch(path, { headers: { "X-Playground-Token": token } });
 }
 
 /** Calls `onState` with each whole state, `onLine` with how the line stands: "up",

@@ -23,6 +23,11 @@ export function withDirect(state) {
   return { ...state, channels: [...state.channels, ...missing] };
 }
 
+/** Whether a channel is the app's own place: its Home and its messages. */
+export function isApp(state, channel) {
+  return Boolean(channel?.is_im) && channel.members.includes(state.app.bot_user_id);
+}
+
 /** The channels a person has, in the order of the list. */
 export function channelsOf(state, person) {
   const mine = visible(state, person);
@@ -61,6 +66,7 @@ export function drawSidebar(node, view) {
   fill(node,
     el("p", { class: "team" }, view.state.team.domain),
     group("Channels", mine.filter((one) => !one.is_im), view),
-    group("Direct messages", mine.filter((one) => one.is_im), view));
+    group("Direct messages", mine.filter((one) => one.is_im && !isApp(view.state, one)), view),
+    group("Apps", mine.filter((one) => isApp(view.state, one)), view));
   if (focused) node.querySelector(`[data-channel="${CSS.escape(focused)}"]`)?.focus();
 }

@@ -3,6 +3,7 @@
    since a state tells the present alone. */
 
 import { el, fill } from "./dom.js";
+import { moreLine } from "./more.js";
 
 const KEY = "countersign.playground.plug";
 const ASK = "/tool restart service=api";
@@ -131,7 +132,9 @@ export class Steps {
     }
   }
 
-  draw(state) {
+  /** `more` is what else can be tried now, as more.js lists it. */
+  draw(state, more) {
+    this.more = more;
     this.memory = remembered(this.memory, state);
     try {
       sessionStorage.setItem(KEY, JSON.stringify(this.memory));
@@ -143,14 +146,14 @@ export class Steps {
   }
 
   redraw() {
-    const now = JSON.stringify([this.list, this.open]);
+    const now = JSON.stringify([this.list, this.more, this.open]);
     if (now === this.drawn) return;
     this.drawn = now;
     const focused = this.node.contains(document.activeElement)
       ? document.activeElement.dataset.key : null;
     const current = this.list.findIndex((step) => !step.done);
     fill(this.node, this.heading(current), ...(this.open ? this.body(current) : []));
-    if (focused) this.node.querySelector(`[data-key="${focused}"]`)?.focus();
+    if (focused) this.node.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   }
 
   heading(current) {
@@ -177,6 +180,7 @@ export class Steps {
           }, "Fill in the command") : null,
           step.lines ? lines() : null)
         : el("p", { class: "hint" }, "That was all of it."),
+      moreLine(this.more),
     ];
   }
 }

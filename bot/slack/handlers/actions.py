@@ -11,12 +11,21 @@ from dataclasses import replace
 from typing import Any, cast
 
 from bot.core.policy import Decision
-from bot.engine.answering import answer
+from bot.engine.answering import answer, considered
 from bot.engine.clicks import UNKNOWN, Click, Reply, unknown
 from bot.engine.foreign import note_foreign
 from bot.engine.steering import cancel, report
+from bot.slack.handlers.home import Home
+from bot.slack.handlers.modals import Modals
 from bot.slack.handlers.services import Services
-from bot.slack.ids import OUTCOME_DECISIONS, REQUEST_DECISIONS, control
+from bot.slack.ids import (
+    FORMS,
+    HELLO,
+    OUTCOME_DECISIONS,
+    REQUEST_DECISIONS,
+    control,
+    home_control,
+)
 from bot.slack.payloads import Pressed, claimed, pressed, same_installation
 from bot.slack.render import notices
 from bot.slack.render.message import Message
@@ -25,8 +34,10 @@ from bot.slack.render.message import Message
 class Clicks:
     """The listener for block_actions."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, modals: Modals, home: Home) -> None:
         self._services = services
+        self._home = home
+        self._modals = modals
 
     async def pressed(self, ack: Any, body: dict[str, Any]) -> None:
         """Read the click, let the engine write, acknowledge, hand the rest off."""
@@ -43,6 +54,11 @@ class Clicks:
             )
             return
         click, decision = self._click(where)
+        if decision == HELLO:
+            said = await self._home.hello(where.user, click.ref)
+            await ack()
+            self._say(where, said)
+            return
         reply = await self._write(click, decision)
         await ack()
         self._after(where, decision, reply)
@@ -61,7 +77,11 @@ class Clicks:
 
     def _click(self, where: Pressed) -> tuple[Click, str]:
         services = self._services
-        found = control(services.controls, where.action_id, where.value)
+        keys, action, value = services.controls, where.action_id, where.value
+        if where.home:
+            found = home_control(keys, action, value, where.user)
+        else:
+            found = control(keys, action, value)
         click = Click(
             user=where.user,
             ref=found.ref if found else "",
@@ -70,6 +90,7 @@ class Clicks:
             ts=where.ts,
             ours=where.ours,
             private=where.private,
+            home=where.home and found is not None,
             lookups=services.lookups,
             deadline=services.deadline(),
         )
@@ -79,6 +100,8 @@ class Clicks:
         parts = self._services.parts
         if decision in REQUEST_DECISIONS:
             return await answer(parts, click, cast(Decision, decision))
+        if decision in FORMS:
+            return await considered(parts, click, FORMS[decision])
         if decision in OUTCOME_DECISIONS:
             return await report(parts, click)
         if decision:
@@ -90,9 +113,16 @@ class Clicks:
         services.parts.courier.wake()
         if reply.run:
             services.runner.wake(reply.run)
+        if decision in FORMS and reply.view is not None and not reply.code:
+            services.tasks.spawn(self._modals.open(where, reply.view), "form")
+            return
         self._say(where, self._words(where.user, decision, reply))
 
     def _say(self, where: Pressed, said: Message) -> None:
+        if where.home:
+            if where.user:
+                self._home.show(where.user, said)
+            return
         work = self._services.replies.tell(
             where.user, where.channel, where.response_url, said
         )

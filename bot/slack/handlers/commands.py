@@ -1,4 +1,5 @@
-"""The slash commands: /tool starts a run, /runs and /approvals show what there is.
+"""The slash commands: /run, /tool and those of the settings start something, /runs and
+/approvals show what there is.
 
 The private reply rides in the acknowledgement. What starts a run is durable before it.
 """
@@ -10,24 +11,27 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from bot.bound import BoundCommand
 from bot.contract.types import Tool
 from bot.core.display import shown
-from bot.core.policy import groups_of, may_answer, may_see, may_start
+from bot.core.policy import may_see, may_start, needs_of
 from bot.engine.foreign import note_foreign
+from bot.engine.inbox import rules_of, waiting_for
 from bot.engine.parts import Parts
-from bot.engine.reading import asked, card_view, open_views
-from bot.engine.starting import Refused, Wanted, start
+from bot.engine.reading import card_view
+from bot.engine.starting import Wanted, WantedRun
 from bot.ports import CallRow, CardView, RunRow, Tx
 from bot.slack.handlers.services import Services
+from bot.slack.handlers.starts import Starts
 from bot.slack.payloads import Typed, claimed, same_installation, typed
 from bot.slack.render import lists, starting
 from bot.slack.render.message import Message, message
 from bot.tools.arguments import Arguments, read_arguments, usage
+from bot.tools.bound import prompt_words, tool_arguments
+from bot.tools.words import Refused as NotTaken
 
 #: How many of somebody's runs are looked at for /runs.
 MOST_RUNS = 50
-#: How many open requests are looked at for /approvals, the most urgent ones.
-MOST_OPEN = 500
 NUMBER = re.compile(r"(?:CS-)?(\d{1,9})(?:\.(\d{1,4}))?", re.IGNORECASE)
 
 Reply = Callable[[Typed], Awaitable[Message]]
@@ -36,16 +40,22 @@ Reply = Callable[[Typed], Awaitable[Message]]
 class Commands:
     """The listeners for slash commands."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, starts: Starts) -> None:
         self._services = services
+        self._starts = starts
 
     def listeners(self) -> dict[str, Callable[..., Awaitable[None]]]:
-        """Name (without slash and prefix) -> listener."""
-        return {
-            "tool": self._answering(self._tool),
-            "runs": self._answering(self._runs),
-            "approvals": self._answering(self._approvals),
+        """Command as it is typed -> listener."""
+        prefix = self._services.parts.prefix
+        ours: dict[str, Reply] = {
+            "run": self._run,
+            "tool": self._tool,
+            "runs": self._runs,
+            "approvals": self._approvals,
         }
+        replies = {f"/{prefix}{name}": reply for name, reply in ours.items()}
+        replies |= {one.name: self._bound(one) for one in self._services.bound}
+        return {name: self._answering(reply) for name, reply in replies.items()}
 
     async def unknown(self, ack: Any, body: dict[str, Any]) -> None:
         """A command that an older manifest may still have."""
@@ -71,6 +81,23 @@ class Commands:
 
         return listen
 
+    # -- /run --------------------------------------------------------------------------
+
+    async def _run(self, command: Typed) -> Message:
+        words = command.text.strip()
+        if not words:
+            return starting.run_usage(command.command)
+        return await self._start_run(command, words)
+
+    async def _start_run(self, command: Typed, words: str) -> Message:
+        wanted = WantedRun(
+            requester=command.user,
+            channel=command.channel,
+            words=words,
+            delivery=command.delivery,
+        )
+        return await self._starts.run(wanted)
+
     # -- /tool -------------------------------------------------------------------------
 
     async def _tool(self, command: Typed) -> Message:
@@ -83,35 +110,21 @@ class Commands:
         if tool is None:
             return self._no_tool(name, command.command)
         given = read_arguments(rest, tool, command.command)
-        if not isinstance(given, Arguments):
-            return message(shown(given.text))
-        return await self._start(command, tool, given.values)
+        return await self._start(command, tool, given)
 
     async def _start(
-        self, command: Typed, tool: Tool, values: dict[str, Any]
+        self, command: Typed, tool: Tool, given: Arguments | NotTaken
     ) -> Message:
-        services = self._services
+        if not isinstance(given, Arguments):
+            return message(shown(given.text))
         wanted = Wanted(
             requester=command.user,
             channel=command.channel,
             tool=tool,
-            arguments=values,
+            arguments=given.values,
             delivery=command.delivery,
         )
-        begun = await start(
-            services.parts, wanted, services.lookups, services.deadline()
-        )
-        if isinstance(begun, Refused):
-            return starting.not_started(
-                begun.code,
-                tool=begun.tool,
-                rule=begun.rule,
-                text=begun.text,
-                user=command.user,
-            )
-        services.runner.wake(begun.view.run.id)
-        services.parts.courier.wake()
-        return starting.started(begun.view)
+        return await self._starts.tool(wanted)
 
     def _no_tool(self, name: str, command: str) -> Message:
         parts = self._services.parts
@@ -128,7 +141,7 @@ class Commands:
         tools = parts.offered()
         rules = [parts.rule(tool.name) for tool in tools]
         facts = await parts.people.facts(
-            [command.user], sorted(groups_of(rules)), self._services.lookups
+            [command.user], needs_of(rules), self._services.lookups
         )
         return starting.tools(
             [
@@ -138,6 +151,25 @@ class Commands:
             ],
             command.command,
         )
+
+    # -- the workspace's own -----------------------------------------------------------
+
+    def _bound(self, bound: BoundCommand) -> Reply:
+        """What to do when a command of the settings is typed."""
+
+        async def reply(command: Typed) -> Message:
+            if bound.tool is None:
+                words = prompt_words(bound, command.text)
+                if isinstance(words, NotTaken):
+                    return message(shown(words.text))
+                return await self._start_run(command, words)
+            tool = self._services.parts.tool(bound.tool)
+            if tool is None:
+                return starting.not_started("no_rule", tool=bound.tool)
+            given = tool_arguments(bound, tool, command.text)
+            return await self._start(command, tool, given)
+
+        return reply
 
     # -- /runs -------------------------------------------------------------------------
 
@@ -156,7 +188,10 @@ class Commands:
     async def _approvals(self, command: Typed) -> Message:
         text = command.text.strip()
         if not text:
-            waiting, unsure = await self._waiting_for(command.user)
+            services = self._services
+            waiting, unsure = await waiting_for(
+                services.parts, command.user, services.lookups
+            )
             return lists.approvals(waiting, command.user, unsure=unsure)
         number = NUMBER.fullmatch(text)
         view = None
@@ -165,33 +200,6 @@ class Commands:
         if view is None or not await self._may_see(view, command.user):
             return lists.nothing_under(text)
         return lists.detail(view)
-
-    async def _waiting_for(self, user: str) -> tuple[list[CardView], bool]:
-        """Every open request that this person's yes would count for; and whether
-        there may be more, since somebody could not be looked up."""
-        parts = self._services.parts
-        open_now = await open_views(parts, MOST_OPEN)
-        rules = [rule for view in open_now for rule in _rules(self._services, view)]
-        facts = await parts.people.facts(
-            [user], sorted(groups_of(rules)), self._services.lookups
-        )
-        now = parts.clock.now()
-        verdicts = [
-            may_answer(
-                asked(view.request, view.run),
-                parts.rule(view.call.tool),
-                "approve",
-                user,
-                facts,
-                now,
-            )
-            for view in open_now
-            if view.request is not None
-        ]
-        theirs = [
-            v for v, verdict in zip(open_now, verdicts, strict=True) if verdict.ok
-        ]
-        return theirs, any(v.code == "identity_unverified" for v in verdicts)
 
     async def _numbered(self, number: int, part: int) -> CardView | None:
         parts = self._services.parts
@@ -211,9 +219,9 @@ class Commands:
     async def _may_see(self, view: CardView, user: str) -> bool:
         """The requester, and whoever could have refused it, now."""
         parts = self._services.parts
-        rules = _rules(self._services, view)
+        rules = rules_of(parts, view)
         facts = await parts.people.facts(
-            [user], sorted(groups_of(rules)), self._services.lookups
+            [user], needs_of(rules), self._services.lookups
         )
         return any(
             may_see(rule, view.run.requester, user, facts, parts.tenant.team).ok
@@ -224,9 +232,3 @@ class Commands:
 
 def _calls(parts: Parts, tx: Tx, run: RunRow) -> list[CallRow]:
     return parts.store.calls(tx, run.id, run.state.turn)
-
-
-def _rules(services: Services, view: CardView) -> list[Any]:
-    call = view.calls[0] if view.request is None else view.call
-    then = call.rule if view.request is None else view.request.rule
-    return [then, services.parts.rule(call.tool)]

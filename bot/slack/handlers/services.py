@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from bot.bound import BoundCommand
 from bot.core.keys import Keyring
 from bot.engine.parts import Parts
 from bot.engine.runner import Runner
@@ -24,6 +25,8 @@ class Services:
     replies: Replies
     controls: Keyring
     sign: Sign
+    version: str  # of the bot
+    bound: tuple[BoundCommand, ...] = ()
     tasks: Tasks = field(default_factory=Tasks)
 
     @property

@@ -67,6 +67,7 @@ KIND = Kind(
     choices=(
         Choice(decision="approve", label="Approve", style="primary"),
         Choice(decision="deny", label="Deny"),
+        Choice(decision="deny_why", label="Deny, say why"),
     ),
     lapse="then denied",
     card=_card,

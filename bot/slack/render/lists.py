@@ -61,7 +61,7 @@ def runs(found: Sequence[Listed], sign: Sign, prefix: str = "") -> Message:
     blocks: list[Block] = []
     for one in found[:MOST_LISTED]:
         row = one.run
-        blocks.append(rich(line(*_run(one))))
+        blocks.append(rich(line(*run_line(one))))
         if row.state.stage is not Stage.ENDED and not row.state.cancelled:
             cancel = button("Cancel run", "cancel", sign(row.id, "cancel"))
             blocks.append(actions(cancel))
@@ -117,7 +117,8 @@ def _hidden(count: int) -> Words:
     )
 
 
-def _run(listed: Listed) -> Words:
+def run_line(listed: Listed) -> Words:
+    """One run on one line: its number, what it is about, how it stands."""
     row = listed.run
     moment = row.ended_at if row.ended_at is not None else row.created_at
     when = " " if row.ended_at is not None else " · started "

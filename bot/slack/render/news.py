@@ -7,13 +7,15 @@ words are those of the notification; losing or doubling one of them never matter
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from bot.core.display import one_line
 from bot.core.headline import headline
-from bot.core.policy import by_approvers
+from bot.core.policy import Who, by_approvers
+from bot.core.run import Outcome
 from bot.ports import CallRow, CardView, RequestRow
 from bot.slack import limits
-from bot.slack.blocks import Element, bold, escaped, line, rich, spoken, user
+from bot.slack.blocks import Element, bold, escaped, line, linked, rich, spoken, user
 from bot.slack.fate import (
     ENDED,
     Fate,
@@ -31,6 +33,7 @@ from bot.slack.words import (
     Words,
     duration,
     eligible,
+    handle,
     joined,
     label,
     name,
@@ -57,6 +60,31 @@ def decided_and_ended(view: CardView) -> Message:
     """Both at once, when the result came within seconds of the decision."""
     failed = _fate(view) is Fate.FAILED
     return _reply(view, _both(view), _asked_and_approved(view, also=failed))
+
+
+def run_ended(view: CardView) -> Message:
+    """A run of the model ended, one way or another; whoever asked is told."""
+    run = view.run
+    took = duration(max((run.ended_at or run.created_at) - run.created_at, 0))
+    number = label(run)
+    match run.state.ending:
+        case Outcome.OK:
+            told = (f"Done in {took}: ", f"run {number}", "")
+        case Outcome.CANCELLED:
+            told = ("Cancelled: ", f"run {number}", "")
+        case _:
+            why = one_line(run.reason, 60) or "see its card"
+            told = ("Stopped: ", f"run {number}", f". {why}")
+    return _said(told, [run.requester])
+
+
+def link(view: CardView, address: str) -> Message:
+    """Where the card of a run is that was asked for in a thread."""
+    number = label(view.run)
+    said = line(f"{number} has begun. ", linked("Its card", address), ".")
+    return Message(
+        text=notification(f"{number} has begun.", "", ""), blocks=[rich(said)]
+    )
 
 
 def unknown(view: CardView) -> Message:
@@ -198,7 +226,13 @@ def _instead(view: CardView, card: str) -> Words:
     request = view.request
     if card == "run" or request is None or not by_approvers(request.kind):
         return ["you"]
-    return people(eligible(request, view.run), mention=False, last="and")
+    entries = [_members(who) for who in eligible(request, view.run)]
+    return people(entries, mention=False, last="and")
+
+
+def _members(who: Who) -> Who:
+    """A channel as those who are in it: each of them was written to."""
+    return replace(who, handle=f"the members of {handle(who)}") if who.channel else who
 
 
 def _mended(there: Element | str, code: str) -> Words:
@@ -228,6 +262,13 @@ def _asked_and_approved(view: CardView, *, also: bool) -> list[str]:
     asked = [r for r in view.requests if (r.turn, r.ordinal) == about]
     yes = [v.user for r in asked for v in agreed(view, r) if v.decision == "approve"]
     return list(dict.fromkeys([view.run.requester, *yes]))
+
+
+def _said(told: Told, people: Iterable[str]) -> Message:
+    before, subject, after = told
+    mentions = [part for one in people for part in (user(one), " ")]
+    said = line(*mentions, before, bold(subject), after)
+    return Message(text=notification(*told), blocks=[rich(said)])
 
 
 def _reply(view: CardView, told: Told, people: Iterable[str]) -> Message:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from bot.core.headline import headline
 from bot.core.policy import POSITIVE, Who
 from bot.ports import CardView, RequestRow, VoteRow
+from bot.slack.blocks import spoken
 from bot.slack.fate import (
     Fate,
     agreed,
@@ -39,6 +40,11 @@ from bot.slack.words import (
 
 CANNOT = "This card cannot be answered. /{prefix}approvals shows what waits for you."
 CHANGED_NOTHING = "Your click changed nothing."
+#: To whoever sends a form that was drawn for another person.
+NOT_THEIRS = (
+    "This form was opened for another person, so nothing changed."
+    " Press the button on the card."
+)
 
 _STEERING = {
     "cancel": "cancel it",
@@ -106,11 +112,29 @@ def refusal(
         people=people or {},
         prefix=view.prefix if view is not None else prefix,
     )
+    return message(*REFUSALS[code](clicked), names=_names(clicked))
+
+
+def plain(
+    code: str,
+    *,
+    view: CardView | None = None,
+    user: str = "",
+    decision: str = "",
+    prefix: str = "",
+) -> str:
+    """The same words for a form, where nothing but plain text can stand."""
+    prefix = view.prefix if view is not None else prefix
+    clicked = Clicked(view=view, user=user, decision=decision, prefix=prefix)
+    return spoken(REFUSALS[code](clicked), _names(clicked))
+
+
+def _names(clicked: Clicked) -> dict[str, str]:
+    """What stands for the ids that a sentence refers to, where only words can."""
     names = names_of(clicked.entries)
-    if view is not None:
-        names[view.run.requester] = requester(view.run)
-    names |= {one: name(shown, one) for one, shown in clicked.people.items()}
-    return message(*REFUSALS[code](clicked), names=names)
+    if clicked.view is not None:
+        names[clicked.view.run.requester] = requester(clicked.view.run)
+    return names | {one: name(shown, one) for one, shown in clicked.people.items()}
 
 
 # -- who may not ----------------------------------------------------------------------
@@ -124,10 +148,12 @@ def _not_approver(clicked: Clicked) -> Words:
         said: Words = [f"{clicked.number}: ", *listed, f" can {verb}."]
     else:
         said = [f"{clicked.number} can be answered by ", *listed, "."]
-    one_group = len(entries) == 1 and entries[0].group
-    where = "in that group now" if one_group else "among them now"
-    if len(entries) == 1 and not one_group:
+    one = entries[0] if len(entries) == 1 else None
+    if one is not None and one.user:
         return [*said, " Nothing changed."]
+    where = "among them now"
+    if one is not None:
+        where = f"in that {'group' if one.group else 'channel'} now"
     return [*said, f" You are not {where}. Nothing changed."]
 
 
@@ -143,7 +169,7 @@ def _outsider(who: str) -> Callable[[Clicked], Words]:
 
 
 def _unverified(clicked: Clicked) -> Words:
-    groups = [who for who in clicked.entries if who.group]
+    groups = [who for who in clicked.entries if not who.user]
     what = ["who is in ", *people(groups, mention=True)] if groups else ["who you are"]
     return [
         "Slack did not tell us just now ",
@@ -307,6 +333,23 @@ REFUSALS: Mapping[str, Callable[[Clicked], Words]] = {
         " Click again in a few seconds."
     ),
 }
+
+
+# -- forms ----------------------------------------------------------------------------
+
+
+def not_opened(view: CardView) -> Message:
+    """The form that a control opens did not come up; Slack gives it three seconds."""
+    number = label(view.run, view.request)
+    said = f"The form for {number} did not open in time, so nothing changed."
+    return message(f"{said} Press the button again.")
+
+
+def too_long(length: int, limit: int) -> str:
+    """More words than a form takes."""
+    return (
+        f"This is {length:,} characters long; the limit is {limit:,}. Nothing changed."
+    )
 
 
 # -- and what is said when a click was taken ------------------------------------------

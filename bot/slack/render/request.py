@@ -6,6 +6,7 @@ the kind's file. Everything is drawn from the view and from nothing else.
 
 from __future__ import annotations
 
+from bot.core.answers import MOST_REASON
 from bot.core.digest import shown as digits
 from bot.core.display import one_line, warnings
 from bot.core.headline import headline
@@ -182,7 +183,7 @@ def _until(view: CardView, request: RequestRow, kind: Kind, direct: bool) -> Wor
 
 
 def _with_reason(view: CardView, request: RequestRow, asks: str) -> tuple[Part, ...]:
-    return line(*outcome(view, request)), *reason(request), line(asks)
+    return line(*outcome(view, request)), *reason(request, MOST_REASON), line(asks)
 
 
 def _given(view: CardView, request: RequestRow, became: Fate) -> tuple[Part, ...]:

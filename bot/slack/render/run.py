@@ -7,7 +7,7 @@ request card could carry.
 
 from __future__ import annotations
 
-from bot.core.display import one_line
+from bot.core.display import cut, one_line, shown
 from bot.core.headline import headline
 from bot.core.run import Outcome, Stage
 from bot.ports import CallRow, CardView, RequestRow, RunRow
@@ -16,13 +16,14 @@ from bot.slack.blocks import (
     Element,
     actions,
     bold,
+    box,
     button,
     code,
     line,
     rich,
     text,
 )
-from bot.slack.boxes import arguments_text
+from bot.slack.boxes import arguments_text, labelled
 from bot.slack.fate import Fate, call_fate, says_it_ran, spent
 from bot.slack.ids import Sign
 from bot.slack.render.message import Message
@@ -54,6 +55,8 @@ _FIRST, _LAST = 3, 8
 _ARGUMENTS = 100  # characters on a step's line
 _WORDS = 300  # of what was typed
 _TOOL = 60
+#: Final words up to this length stand in the card; of longer ones so many are posted.
+IN_CARD, IN_ANSWER = 2_000, 9_000
 
 
 def card(view: CardView, sign: Sign, *, details: bool = True) -> Message:
@@ -70,7 +73,7 @@ def card(view: CardView, sign: Sign, *, details: bool = True) -> Message:
         blocks.append(rich(line(*_steps(view))))
     if ending := _ending(view):
         blocks.append(rich(line(*ending)))
-    blocks += _results(view) + unknowns
+    blocks += _results(view) + _last_words(view) + unknowns
     going = run.state.stage is not Stage.ENDED and not run.state.cancelled
     # Beside *It ran* a cancel would be one more answer to another question.
     if going and not unknowns:
@@ -119,6 +122,35 @@ def _first(view: CardView, *, lost: bool) -> Words:
     return [bold(label(view.run)), f"  {_subject(view)}"]
 
 
+def _last_words(view: CardView) -> list[Block]:
+    """What the model said at the end, when it fits here; `answer` has the rest."""
+    run = view.run
+    if run.state.stage is not Stage.ENDED:
+        return []
+    if run.reason:
+        return [rich(line(f"It stopped: {one_line(run.reason, 300)}."))]
+    if not run.text.strip():
+        return []
+    if spills(run.text):
+        return [rich(line("The model's answer follows in a message of its own."))]
+    return [rich(*labelled("What the model says (not checked)", shown(run.text)))]
+
+
+def spills(words: str) -> bool:
+    """Whether final words are too long for the card."""
+    return len(shown(words)) > IN_CARD
+
+
+def answer(view: CardView) -> Message:
+    """The model's final words as a message of their own."""
+    said = cut(shown(view.run.text), IN_ANSWER)
+    title = f"{label(view.run)}: what the model says (not checked)"
+    return Message(
+        text=notification("The answer of run ", label(view.run), ""),
+        blocks=[rich(line(bold(title))), rich(box(said))],
+    )
+
+
 def _subject(view: CardView) -> str:
     """What the run is called; a model's run has no headline of ours."""
     if view.run.state.model or not view.calls:
@@ -140,19 +172,20 @@ def _steps(view: CardView) -> Words:
     """One line for each call; of many the first, how many more, and the last."""
     calls = list(view.calls)
     hidden = len(calls) - _FIRST - _LAST if len(calls) > MOST_CALLS else 0
-    lines: list[Words] = [_step(view, call) for call in calls[:_FIRST]]
+    steps = list(enumerate(calls, 1))
+    lines: list[Words] = [_step(view, n, call) for n, call in steps[:_FIRST]]
     if hidden:
         lines.append([f"… {hidden} more …"])
-    rest = calls[-_LAST:] if hidden else calls[_FIRST:]
-    lines += [_step(view, call) for call in rest]
+    rest = steps[-_LAST:] if hidden else steps[_FIRST:]
+    lines += [_step(view, n, call) for n, call in rest]
     return [part for one in lines for part in ("\n", *one)][1:]
 
 
-def _step(view: CardView, call: CallRow) -> Words:
+def _step(view: CardView, number: int, call: CallRow) -> Words:
     tool = code(one_line(call.tool, _TOOL) or '""')
     arguments = one_line(arguments_text(call), _ARGUMENTS)
     shown: list[Element] = [text("  "), code(arguments)] if arguments else []
-    return [f"{call.ordinal}  ", tool, *shown, "  ", *step_words(view, call)]
+    return [f"{number}  ", tool, *shown, "  ", *step_words(view, call)]
 
 
 def _waiting(view: CardView, call: CallRow) -> Words:
@@ -257,7 +290,9 @@ def _unknowns(view: CardView, sign: Sign) -> list[Block]:
 
 def _small_print(view: CardView, details: bool) -> Words:
     run = view.run
-    kind = f"turn {run.state.turn}" if run.state.model else "direct call"
+    kind = "direct call"
+    if run.state.model:
+        kind = f"turn {run.state.turn} · {run.tokens:,} tokens"
     ungated = [call.tool for call in view.calls if call.rule.gate == "allow"]
     said: Words = [kind]
     if ungated:

@@ -25,6 +25,7 @@ from bot.slack.words import Words, clock, duration, label, name
 
 #: A tool's error up to this length stands in the status line, set apart as its words.
 SHORT_ERROR = 120
+#: Of a reason, in a reply; its card has as much as one may write.
 REASON = 300
 
 #: Why a request is void, in words that are true whatever it was that changed.
@@ -38,11 +39,11 @@ def outcome(view: CardView, request: RequestRow) -> Words:
     return _no(view, request)
 
 
-def reason(request: RequestRow) -> tuple[Part, ...]:
+def reason(request: RequestRow, limit: int = REASON) -> tuple[Part, ...]:
     """Why somebody said no, in their words; of a void request it is a code of ours."""
     if request.status not in ("denied", "declined") or not request.reason.strip():
         return ()
-    return (quote(cut(shown(request.reason), REASON)),)
+    return (quote(cut(shown(request.reason), limit)),)
 
 
 def result(call: CallRow, became: Fate) -> tuple[Part, ...]:

@@ -22,9 +22,11 @@ from bot.slack.words import (
     eligible,
     is_direct,
     label,
+    listed,
     names_of,
     people,
     place,
+    roughly,
 )
 
 NOTHING = "Nothing was started."
@@ -51,10 +53,14 @@ class _Refused:
     rule: Rule | None
     text: str
     user: str = ""  # who typed it
+    prefix: str = ""  # of our commands
 
 
-def started(view: CardView) -> Message:
-    """What was asked of whom and where; or that nobody has to agree to it."""
+def started(view: CardView, like: tuple[int, int] | None = None) -> Message:
+    """What was asked of whom and where; or that nobody has to agree to it.
+
+    `like` is the number and the age in milliseconds of the same, begun just before.
+    """
     run, request = view.run, view.request
     call = view.calls[0]
     subject = headline(call.rule, call.tool, call.arguments)
@@ -63,12 +69,33 @@ def started(view: CardView) -> Message:
         said = "It runs without anybody's approval; its card shows how it goes on."
         if fate(view) in (Fate.DONE, Fate.FAILED):
             said = "It has run; its card shows how it ended."
-        return message(f"{number}: {subject}. {said}")
+        return message(f"{number}: {subject}. {said}{_same(like)}")
     asked = people(eligible(request, run), mention=True)
     where = _where(view, request)
     said = f"{number}: {subject}. Asked of "
     names = names_of(eligible(request, run))
-    return message(said, *asked, " ", *where, ". It has not run yet.", names=names)
+    nothing = f". It has not run yet.{_same(like)}"
+    return message(said, *asked, " ", *where, nothing, names=names)
+
+
+def run_started(view: CardView) -> Message:
+    """A run of the model has begun."""
+    number = label(view.run)
+    return message(f"{number} has begun. Its card shows each step and how it ends.")
+
+
+def words_do_not_count() -> Message:
+    """Somebody wrote to us under a card."""
+    return message("Words do not count here. Use the buttons on the card.")
+
+
+def run_usage(command: str) -> Message:
+    """`/run` without words."""
+    return message(
+        f"Say in your own words what is to be done, after {command}. For example: ",
+        code(f"{command} restart the api and tell me if it is healthy"),
+        f". {NOTHING}",
+    )
 
 
 def not_started(
@@ -78,12 +105,13 @@ def not_started(
     rule: Rule | None = None,
     text: str = "",
     user: str = "",
+    prefix: str = "",
 ) -> Message:
-    """Why a tool was not started; `KeyError` for a code that has no text.
+    """Why nothing was started; `KeyError` for a code that has no text.
 
     `user` is whoever typed it.
     """
-    refused = _Refused(tool=tool, rule=rule, text=text, user=user)
+    refused = _Refused(tool=tool, rule=rule, text=text, user=user, prefix=prefix)
     entries = rule.approvers if rule is not None else ()
     callers = rule.callers or () if rule is not None else ()
     names = names_of((*entries, *callers))
@@ -126,13 +154,21 @@ def tools(offers: Sequence[Offer], command: str) -> Message:
 def _where(view: CardView, request: RequestRow) -> Words:
     """Where its cards go, as far as that is known now."""
     cards = cards_of(view, request)
-    shared = next((c.destination for c in cards if not is_direct(c)), None)
-    there = place(view, shared) if shared is not None else ""
-    if isinstance(there, str) and there:
-        return ["in ", there]  # by its name, also when it is right here
+    places = dict.fromkeys(c.destination for c in cards if not is_direct(c))
+    there = [place(view, one) for one in places]
+    if there and (len(there) > 1 or isinstance(there[0], str)):
+        return ["in ", *listed(there, "and")]  # by its name, also when it is right here
     if all(card.destination == view.run.channel for card in cards):
         return ["here"]
-    return ["in ", there] if there else ["in direct messages"]
+    return ["in ", *there] if there else ["in direct messages"]
+
+
+def _same(like: tuple[int, int] | None) -> str:
+    """That it was asked twice: perhaps meant, perhaps a second press of Enter (T7)."""
+    if like is None:
+        return ""
+    number, age = like
+    return f" It is the same as run CS-{number}, started {roughly(age)} ago."
 
 
 def _offer(offer: Offer) -> str:
@@ -190,7 +226,7 @@ def _not_canonical(refused: _Refused) -> Words:
 
 def _unverified(refused: _Refused) -> Words:
     callers = refused.rule.callers or () if refused.rule is not None else ()
-    groups = [who for who in callers if who.group]
+    groups = [who for who in callers if not who.user]
     what = ["who is in ", *people(groups, mention=True)] if groups else ["who you are"]
     said = "Slack did not tell us just now "
     return [said, *what, f". {NOTHING} Try again in a minute."]
@@ -215,5 +251,12 @@ NOT_STARTED: Mapping[str, Callable[[_Refused], Words]] = {
     ),
     "bot_user": _fixed(f"Apps cannot start tools here. {NOTHING}"),
     "inactive_user": _fixed(f"Your account is not active here. {NOTHING}"),
+    "no_model": lambda refused: [
+        f"No model is set, so /{refused.prefix}run cannot start."
+        f" /{refused.prefix}tool works without one. {NOTHING}"
+    ],
+    "too_many_words": lambda refused: [
+        f"That is {refused.text} characters; 3,000 are the limit. {NOTHING}"
+    ],
     "busy": _fixed(BUSY),
 }
